@@ -1,0 +1,37 @@
+"""Dask arrays whose chunks live in the memory of several Ascend NPUs.
+
+Importing this package imports neither torch nor torch_npu and touches no card; public names are
+resolved on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from daskasc import config as config  # loads the defaults into dask.config
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "LocalNPUCluster": "daskasc.cluster",
+    "Planner": "daskasc.planner",
+    "from_zarr": "daskasc.io",
+    "open_zarr": "daskasc.io",
+    "to_zarr": "daskasc.io",
+}
+_SUBMODULES = ("array", "cluster", "collectives", "device", "errors", "io", "planner", "xr")
+
+__all__ = ["__version__", "config", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"daskasc.{name}")
+    raise AttributeError(f"module 'daskasc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC, *_SUBMODULES})

@@ -1,0 +1,1 @@
+"""Plugins of the Dask scheduler, preloaded by name; they need no torch and no card."""
