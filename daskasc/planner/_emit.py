@@ -1,0 +1,235 @@
+"""Write a recognised reduction anew in two levels: on the card first, then over the cards.
+
+::
+
+    leaves on card 0        leaves on card 1
+      l0   l1   l2            l3   l4            chunk tasks, where they are
+       +-+-+     |             +-+-+             combine_node: nodes of the fixed tree
+      partial 0                partial 1         what a card contributes
+      deposit 0                deposit 1         token: id, dtypes, shapes
+            +------ barrier ------+              returns when the collective is over
+      collect 0                collect 1         the owner gets the result, others None
+            +-- finish (old key)                 aggregate
+
+A reduction whose leaves all lie on one card has no collective. ``collect`` depends on its card's
+partial, so that dask keeps the partial until the collective is over, and recomputes by lineage
+what a lost card held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dask._task_spec import GraphNode, Task, TaskRef
+from dask.tokenize import tokenize
+from dask.typing import Key
+
+from daskasc.collectives import Gang, barrier, collect, deposit
+from daskasc.planner._combine import (
+    Shape,
+    combine_node,
+    finish_gathered,
+    finish_local,
+    finish_reduced,
+    gather_nodes,
+    gather_one,
+)
+from daskasc.planner._recognise import Tree, grid_position
+from daskasc.topology import cover, middle
+
+
+@dataclass
+class Rewrite:
+    """Tasks to put in the place of recognised trees.
+
+    Attributes
+    ----------
+    tasks : dict
+        New tasks; the aggregating keys keep their names.
+    owners : dict
+        Card of each new task.
+    gangs : dict
+        Identifier of the collective that a task belongs to, for the tasks of collectives.
+    """
+
+    tasks: dict[Key, GraphNode] = field(default_factory=dict)
+    owners: dict[Key, int] = field(default_factory=dict)
+    gangs: dict[Key, str] = field(default_factory=dict)
+
+    def add(self, key: Key, owner: int, task: GraphNode, gang: str | None = None) -> Key:
+        """Add a task and return its key."""
+        self.tasks[key] = task
+        self.owners[key] = owner
+        if gang is not None:
+            self.gangs[key] = gang
+        return key
+
+
+def _number(low: int, high: int, stops: Mapping[tuple[int, int], int]) -> Shape:
+    """The fixed tree over ``range(low, high)``, cut off at the numbered ranges `stops`."""
+    if (low, high) in stops:
+        return stops[low, high]
+    split = middle(low, high)
+    return (_number(low, split, stops), _number(split, high, stops))
+
+
+def _below(low: int, high: int, fan_in: int) -> list[tuple[int, int]]:
+    """Nodes at most log2(fan_in) levels below ``range(low, high)``, in leaf order."""
+    spans = [(low, high)]
+    while len(spans) < fan_in and any(b - a > 1 for a, b in spans):
+        halves: list[tuple[int, int]] = []
+        for a, b in spans:
+            if b - a == 1:
+                halves.append((a, b))
+            else:
+                split = middle(a, b)
+                halves += [(a, split), (split, b)]
+        spans = halves
+    return spans
+
+
+class TreeWriter:
+    """Writes one tree; the state that the recursion needs.
+
+    Parameters
+    ----------
+    tree : Tree
+        The reduction.
+    owners : mapping
+        Card of each leaf.
+    cards : int
+        Number of cards.
+    fan_in : int
+        Inputs of one combining task; a power of two.
+    reproducible : bool
+        Whether floating-point results may not depend on the number of cards.
+    rewrite : Rewrite
+        Where the tasks go.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        owners: Mapping[Key, int],
+        cards: int,
+        fan_in: int,
+        reproducible: bool,
+        rewrite: Rewrite,
+    ) -> None:
+        self.tree = tree
+        self.cards = cards
+        self.fan_in = fan_in
+        self.rewrite = rewrite
+        self.leaf_owners = [owners[leaf] for leaf in tree.leaves]
+        self.depth = max(tree.depth, 1)
+        self.combine = tree.step.combine_function()
+        step = tree.step
+        self.collective = step.collective if reproducible else step.row.collective
+        self.token = tokenize(tree.key, tree.leaves, self.leaf_owners, cards, self.collective)
+        self.position = grid_position(tree.key) or ()
+
+    def _key(self, stage: str, *index: int) -> Key:
+        return (f"{self.tree.step.row.name}-{stage}-{self.token}", *self.position, *index)
+
+    def write(self, output_rank: int, outputs: int) -> None:
+        """Add the tasks of the tree.
+
+        Parameters
+        ----------
+        output_rank, outputs : int
+            Position of this output chunk among those of its reduction, and their number; they
+            decide which member owns the result.
+        """
+        spans = list(cover(self.leaf_owners))
+        nodes = [self._node(span.start, span.stop) for span in spans]
+        members = sorted({self.leaf_owners[span.start] for span in spans})
+        if len(members) == 1:
+            self._finish_on_one_card(members[0], nodes)
+        else:
+            owner = members[output_rank * len(members) // outputs]
+            self._finish_over_cards(owner, members, spans, nodes)
+
+    def _node(self, low: int, high: int) -> Key:
+        """Key of a tree node whose leaves have one owner; adds the tasks that compute it."""
+        if high - low == 1:
+            return self.tree.leaves[low]
+        spans = _below(low, high, self.fan_in)
+        inputs = [TaskRef(self._node(a, b)) for a, b in spans]
+        shape = _number(low, high, {span: number for number, span in enumerate(spans)})
+        key = self._key("node", low, high)
+        task = Task(key, combine_node, self.combine, self.depth, shape, *inputs)
+        return self.rewrite.add(key, self.leaf_owners[low], task)
+
+    def _finish_on_one_card(self, card: int, nodes: Sequence[Key]) -> None:
+        (node,) = nodes
+        aggregate = self.tree.step.aggregate_function()
+        task = Task(self.tree.key, finish_local, aggregate, self.depth, TaskRef(node))
+        self.rewrite.add(self.tree.key, card, task)
+
+    def _finish_over_cards(
+        self, owner: int, members: list[int], spans: list[range], nodes: list[Key]
+    ) -> None:
+        rewrite = self.rewrite
+        own: dict[int, list[int]] = {card: [] for card in members}
+        for index, span in enumerate(spans):
+            own[self.leaf_owners[span.start]].append(index)
+        gang = Gang(
+            id=f"{self.tree.step.row.name}-{self.token}",
+            members=tuple(members),
+            owner=owner,
+            op=self.collective,
+            partial_keys=tuple(self._key("partial", card) for card in members),
+            barrier_key=self._key("barrier"),
+            collect_keys=tuple(self._key("collect", card) for card in members),
+            cards=self.cards,
+        )
+        tokens = []
+        for card, partial in zip(members, gang.partial_keys, strict=True):
+            inputs = [TaskRef(nodes[index]) for index in own[card]]
+            if self.collective == "gather":
+                task = Task(partial, gather_nodes, *inputs)
+            else:
+                # exact, so any order gives the same bits: one partial a card
+                task = Task(partial, gather_one, self.combine, self.depth, *inputs)
+            rewrite.add(partial, card, task, gang.id)
+            token = self._key("deposit", card)
+            rewrite.add(token, card, Task(token, deposit, TaskRef(partial), gang, card), gang.id)
+            tokens.append(TaskRef(token))
+        rewrite.add(
+            gang.barrier_key, owner, Task(gang.barrier_key, barrier, gang, *tokens), gang.id
+        )
+        for card, partial, key in zip(members, gang.partial_keys, gang.collect_keys, strict=True):
+            stamp = TaskRef(gang.barrier_key)
+            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
+            rewrite.add(key, card, task, gang.id)
+        result = TaskRef(gang.collect_keys[members.index(owner)])
+        others = [
+            TaskRef(key)
+            for card, key in zip(members, gang.collect_keys, strict=True)
+            if card != owner
+        ]
+        aggregate = self.tree.step.aggregate_function()
+        key = self.tree.key
+        if self.collective == "gather":
+            places = [
+                (member, own[card].index(index))
+                for index, card in enumerate(self.leaf_owners[span.start] for span in spans)
+                for member in [members.index(card)]
+            ]
+            stops = {(span.start, span.stop): index for index, span in enumerate(spans)}
+            shape = _number(0, len(self.tree.leaves), stops)
+            finish = Task(
+                key,
+                finish_gathered,
+                self.combine,
+                aggregate,
+                self.depth,
+                shape,
+                places,
+                result,
+                *others,
+            )
+        else:
+            finish = Task(key, finish_reduced, aggregate, self.depth, result, *others)
+        rewrite.add(key, owner, finish)

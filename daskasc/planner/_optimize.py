@@ -1,0 +1,224 @@
+"""The graph pass: dask's own optimisation, with placement and two-level reductions in between.
+
+It is installed through dask's configuration key ``array_optimize`` and runs where dask optimises:
+on the scheduler (or in the client, with a local scheduler). So it needs no torch and no worker.
+
+Order of the steps, and why: dask's high-level fusion first, so that reading, arithmetic and the
+chunk function of a reduction are one task; then the rewriting, while combining and aggregating
+tasks still have their own functions; then linear fusion, which must not fuse over a card boundary
+or touch the tasks of a collective.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import dask.config
+from dask._task_spec import Alias, GraphNode, convert_legacy_graph, cull, fuse_linear_task_spec
+from dask.array.optimization import _optimize_slices
+from dask.array.optimization import optimize as stock_optimize
+from dask.blockwise import fuse_roots, optimize_blockwise
+from dask.core import flatten
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from dask.typing import Key
+from dask.utils import ensure_dict
+
+from daskasc import config
+from daskasc.errors import ConfigurationError
+from daskasc.planner._emit import Rewrite, TreeWriter
+from daskasc.planner._owners import assign_owners
+from daskasc.planner._recognise import Tree, find_trees, grid_position
+
+Graph = dict[Key, GraphNode]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Optimiser of array graphs for a number of cards.
+
+    Instances are values: equal ones hash equal and pickle small, since dask groups collections
+    by their optimiser and sends it to the scheduler.
+
+    Parameters
+    ----------
+    cards : int
+        Number of cards of the cluster that will run the graphs.
+    fan_in : int, optional
+        Inputs of one card-local combining task; a power of two. By default as configured.
+    reproducible : bool, optional
+        Keep the bits of floating-point reductions when the number of cards changes. By default
+        as configured.
+    enabled : bool, optional
+        False leaves everything to dask's own optimiser. By default as configured.
+
+    Notes
+    -----
+    Configured values are read in the process that pickles or calls the planner: it is the
+    client's configuration that counts, not the scheduler's.
+
+    Raises
+    ------
+    ConfigurationError
+        `cards` is not positive.
+
+    Examples
+    --------
+    >>> import dask
+    >>> with dask.config.set(array_optimize=Planner(cards=4)):  # doctest: +SKIP
+    ...     x.mean(axis=0).compute()
+    """
+
+    cards: int
+    fan_in: int | None = None
+    reproducible: bool | None = None
+    enabled: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.cards < 1:
+            raise ConfigurationError(f"cards is {self.cards}; a plan needs at least one card")
+
+    def resolved(self) -> Planner:
+        """The same planner with all configured values filled in."""
+        return Planner(
+            self.cards,
+            config.planner_fan_in() if self.fan_in is None else self.fan_in,
+            config.reproducible() if self.reproducible is None else self.reproducible,
+            config.planner_enabled() if self.enabled is None else self.enabled,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        settled = self.resolved()
+        return Planner, (settled.cards, settled.fan_in, settled.reproducible, settled.enabled)
+
+    def __call__(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
+        """Optimise a graph.
+
+        Parameters
+        ----------
+        dsk : HighLevelGraph or mapping
+            The graph of one or several collections.
+        keys : key or nested list of keys
+            What the computation has to return.
+        **kwargs
+            Passed on to dask's optimiser when the planner is switched off.
+
+        Returns
+        -------
+        HighLevelGraph or mapping
+            An equivalent graph, its tasks annotated with ``card`` (and ``gang``). Dask's own
+            result where ``daskasc.planner.enabled`` is false.
+        """
+        settled = self.resolved()
+        if not settled.enabled:
+            return stock_optimize(dsk, keys, **kwargs)
+        outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
+        graph = _materialise(dsk, outputs)
+        users = _users(graph)
+        owners = assign_owners(graph, self.cards)
+        trees = [
+            tree
+            for tree in find_trees(graph, users, outputs)
+            if all(leaf in owners for leaf in tree.leaves)
+        ]
+        rewrite = _rewrite(trees, owners, settled)
+        kept = {leaf for tree in trees for leaf in tree.leaves}
+        graph = {**graph, **rewrite.tasks}
+        for tree in trees:
+            for key in tree.inner:
+                del graph[key]
+        owners = {**owners, **rewrite.owners}
+        graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
+        return _annotate(cull(graph, outputs), owners, rewrite.gangs)
+
+
+def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner) -> Rewrite:
+    by_name: defaultdict[Any, list[Tree]] = defaultdict(list)
+    for tree in trees:
+        by_name[tree.key[0] if isinstance(tree.key, tuple) else tree.key].append(tree)
+    rewrite = Rewrite()
+    for group in by_name.values():
+        group.sort(key=lambda tree: grid_position(tree.key) or ())
+        for rank, tree in enumerate(group):
+            writer = TreeWriter(
+                tree,
+                owners,
+                planner.cards,
+                planner.fan_in or 2,
+                bool(planner.reproducible),
+                rewrite,
+            )
+            writer.write(rank, len(group))
+    return rewrite
+
+
+def _materialise(dsk: Any, outputs: Set[Key]) -> Graph:
+    keys = list(outputs)
+    if not isinstance(dsk, HighLevelGraph):
+        dsk = HighLevelGraph.from_collections(str(id(dsk)), dsk, dependencies=())
+    dsk = optimize_blockwise(dsk, keys=keys)
+    dsk = fuse_roots(dsk, keys=keys)
+    return convert_legacy_graph(ensure_dict(dsk.cull(set(outputs))))
+
+
+def _users(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
+    users: dict[Key, set[Key]] = {key: set() for key in graph}
+    for key, node in graph.items():
+        for dependency in node.dependencies:
+            if dependency in users:
+                users[dependency].add(key)
+    return users
+
+
+def _fuse(graph: Graph, fixed: Set[Key], owners: Mapping[Key, int]) -> Graph:
+    """Linear fusion within cards; keys in `fixed` keep their names."""
+    if dask.config.get("optimization.fuse.active") is False:
+        return graph
+    crossing = {
+        dependency
+        for key, node in graph.items()
+        for dependency in node.dependencies
+        if owners.get(dependency) != owners.get(key)
+    }
+    fused = fuse_linear_task_spec(graph, keys=fixed | crossing)
+    return _optimize_slices(_without_renaming(fused))
+
+
+def _without_renaming(graph: Graph) -> Graph:
+    """Give fused tasks the key that they are known by.
+
+    Fusion stores a chain under a new key and leaves an alias; the names in owner maps and
+    collectives are the old ones.
+    """
+    users = _users(graph)
+    result = dict(graph)
+    for key, node in graph.items():
+        if isinstance(node, Alias) and node.target in graph and users[node.target] == {key}:
+            target = graph[node.target]
+            if not isinstance(target, Alias):
+                result[key] = target.substitute({}, key=key)
+                result.pop(node.target)
+    return result
+
+
+def _annotate(graph: Graph, owners: Mapping[Key, int], gangs: Mapping[Key, str]) -> HighLevelGraph:
+    layers: dict[str, Graph] = {"free": {}, "pinned": {}, "collective": {}}
+    for key, node in graph.items():
+        kind = "collective" if key in gangs else "pinned" if key in owners else "free"
+        layers[kind][key] = node
+    annotations: dict[str, dict[str, Any]] = {
+        "free": {},
+        "pinned": {"card": owners.__getitem__},
+        "collective": {"card": owners.__getitem__, "gang": gangs.__getitem__},
+    }
+    present = {kind: tasks for kind, tasks in layers.items() if tasks}
+    return HighLevelGraph(
+        {
+            kind: MaterializedLayer(tasks, annotations=annotations[kind] or None)
+            for kind, tasks in present.items()
+        },
+        # the layers refer to each other in both directions; only their union is a graph
+        {kind: set() for kind in present},
+    )

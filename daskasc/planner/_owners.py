@@ -1,0 +1,114 @@
+"""Give every task of a graph the card that runs it.
+
+Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid.
+Every other task runs where its main input lies: the input whose array has the most chunks, so that
+in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Tasks whose
+keys are no array keys (the final gathering, delayed functions) are left to the scheduler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from dask._task_spec import Alias, DataNode, GraphNode
+from dask.typing import Key
+
+from daskasc.planner._recognise import grid_position
+from daskasc.topology import chunk_owner
+
+Grid = tuple[range, ...]
+
+
+def grids(keys: Mapping[Key, GraphNode]) -> dict[str, Grid]:
+    """For each array name the range of grid positions that occur, one range a dimension."""
+    lows: dict[str, list[int]] = {}
+    highs: dict[str, list[int]] = {}
+    for key in keys:
+        position = grid_position(key)
+        if position is None:
+            continue
+        name = key[0]
+        if name not in lows or len(lows[name]) != len(position):
+            lows[name], highs[name] = list(position), list(position)
+            continue
+        for axis, index in enumerate(position):
+            lows[name][axis] = min(lows[name][axis], index)
+            highs[name][axis] = max(highs[name][axis], index)
+    return {
+        name: tuple(range(low, high + 1) for low, high in zip(lows[name], highs[name], strict=True))
+        for name in lows
+    }
+
+
+def position_owner(key: Key, grid: Mapping[str, Grid], cards: int) -> int | None:
+    """Owner of an array key by the block map of its grid; None for other keys."""
+    position = grid_position(key)
+    if position is None:
+        return None
+    extent = grid.get(key[0])
+    if extent is None or len(extent) != len(position):
+        return None
+    relative = [index - span.start for index, span in zip(position, extent, strict=True)]
+    return chunk_owner(relative, [len(span) for span in extent], cards)
+
+
+def _topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
+    sorter = TopologicalSorter(
+        {key: [d for d in node.dependencies if d in graph] for key, node in graph.items()}
+    )
+    try:
+        yield from sorter.static_order()
+    except CycleError as error:
+        raise ValueError(f"the graph has a cycle: {error.args[1]}") from error
+
+
+def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
+    """Owner of every task that has one.
+
+    Parameters
+    ----------
+    graph : mapping
+        Materialised graph of task-spec nodes.
+    cards : int
+        Number of cards.
+
+    Returns
+    -------
+    dict
+        Key to card. Literal data, and tasks left to the scheduler, are absent.
+    """
+    grid = grids(graph)
+    sizes = {name: math.prod(len(span) for span in extent) for name, extent in grid.items()}
+    owners: dict[Key, int] = {}
+    for key in _topological(graph):
+        node = graph[key]
+        if isinstance(node, DataNode):
+            continue
+        if isinstance(node, Alias):
+            if node.target in owners:
+                owners[key] = owners[node.target]
+            continue
+        position = grid_position(key)
+        if position is None:
+            continue
+        main: tuple[int, str, Key] | None = None
+        for dependency in node.dependencies:
+            if dependency in owners and grid_position(dependency) is not None:
+                name = dependency[0]
+                candidate = (-sizes[name], str(name), dependency)
+                if (
+                    main is None
+                    or candidate[:2] < main[:2]
+                    or (candidate[:2] == main[:2] and _positions_before(candidate[2], main[2]))
+                ):
+                    main = candidate
+        owner = owners[main[2]] if main is not None else position_owner(key, grid, cards)
+        if owner is not None:
+            owners[key] = owner
+    return owners
+
+
+def _positions_before(key: Key, other: Key) -> bool:
+    return (grid_position(key) or ()) < (grid_position(other) or ())
