@@ -1,0 +1,37 @@
+"""One card a process: discovery, attachment, memory, copies between host and card.
+
+Nothing here imports torch until a tensor is really needed, so clients, nannies and the scheduler
+can ask for kinds, counts and environments. ``npu`` is the real backend; ``cuda`` and ``cpu``
+(stand-in cards in plain processes) run the same code above this package.
+"""
+
+from __future__ import annotations
+
+from daskasc.device._backend import Backend, MemoryInfo
+from daskasc.device._counters import Counters, counters
+from daskasc.device._discovery import count, resolve, visibility_env
+from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
+from daskasc.device._staging import StagingPool, staging
+from daskasc.device._state import attach, current, detach, has_card, on_change
+from daskasc.device._torch import torch
+
+__all__ = [
+    "Backend",
+    "Counters",
+    "MemoryInfo",
+    "StagingPool",
+    "attach",
+    "count",
+    "counters",
+    "current",
+    "detach",
+    "has_card",
+    "numpy_dtype",
+    "numpy_dtypes",
+    "on_change",
+    "resolve",
+    "staging",
+    "torch",
+    "torch_dtype",
+    "visibility_env",
+]

@@ -1,0 +1,157 @@
+"""What a kind of card has to do: the interface, and what all kinds share.
+
+Invariants: a backend belongs to one process and to device index 0 in it; :meth:`Backend.upload`
+always copies, :meth:`Backend.download` always returns own memory; both count their bytes.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from daskasc.device._counters import counters
+from daskasc.device._dtypes import BFLOAT16, torch_dtype
+from daskasc.device._torch import torch
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes of a card's memory: in use now, most in use since the last reset, usable at all."""
+
+    used: int
+    peak: int
+    capacity: int
+
+
+class Backend(abc.ABC):
+    """One card as seen by its process.
+
+    Attributes
+    ----------
+    kind : {"npu", "cuda", "cpu"}
+    card : int or None
+        Number in the cluster; None for the host backend of a process without a card.
+    torch_device : torch.device
+    collective_backend : {"hccl", "nccl", "gloo"}
+    accounts : bool
+        Whether arrays have to report their storages through :meth:`retain` and :meth:`release`.
+    pins_memory : bool
+        Whether :meth:`host_buffer` gives pinned memory.
+    """
+
+    kind: str
+    collective_backend: str
+    accounts: bool = False
+    pins_memory: bool = False
+
+    def __init__(self, card: int | None, torch_device: Any, threads: int | None) -> None:
+        self.card = card
+        self.torch_device = torch_device
+        if threads is not None:
+            torch().set_num_threads(threads)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} card={self.card}>"
+
+    @abc.abstractmethod
+    def activate_thread(self) -> None:
+        """Make the card the calling thread's current device (device choice is thread-local)."""
+
+    @abc.abstractmethod
+    def synchronize(self) -> None:
+        """Wait until the card has done what the calling thread queued."""
+
+    @abc.abstractmethod
+    def upload(self, array: np.ndarray[Any, Any]) -> Any:
+        """Copy a NumPy array of any strides and byte order into a new tensor on the card."""
+
+    @abc.abstractmethod
+    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
+        """Copy a tensor into a new NumPy array."""
+
+    @abc.abstractmethod
+    def memory(self) -> MemoryInfo:
+        """Bytes used, peak and capacity."""
+
+    @abc.abstractmethod
+    def reset_peak(self) -> None:
+        """Set the peak to what is used now."""
+
+    @abc.abstractmethod
+    def empty_cache(self) -> None:
+        """Give cached free blocks back; may wait for the card."""
+
+    @abc.abstractmethod
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Whether `error` says that the card's memory is exhausted."""
+
+    def host_buffer(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Return a new uint8 host buffer for copies to this card."""
+        return np.empty(nbytes, np.uint8)
+
+    # not abstract: keeping no accounts is the ordinary case, the allocator knows better
+    def retain(self, tensor: Any) -> None:  # noqa: B027
+        """Note that an array holds `tensor`'s storage; called only where `accounts` is set."""
+
+    def release(self, tensor: Any) -> None:  # noqa: B027
+        """Note that an array let `tensor`'s storage go; pairs with :meth:`retain`."""
+
+    def supports(self, operator: str, dtype: str) -> bool:
+        """Whether the card has a kernel of `operator` for `dtype` (NumPy's name)."""
+        return True
+
+
+def to_host(tensor: Any) -> np.ndarray[Any, Any]:
+    """NumPy array of a tensor on any device: own memory, bfloat16 included; counts the bytes."""
+    module = torch()
+    tensor = tensor.detach().resolve_conj().resolve_neg()
+    if tensor.dtype is module.bfloat16:
+        bits = _copy_down(tensor.view(module.int16))
+        result = bits.view(BFLOAT16)
+    else:
+        result = _copy_down(tensor)
+    counters.add("device_to_host_bytes", result.nbytes)
+    return result
+
+
+def _copy_down(tensor: Any) -> np.ndarray[Any, Any]:
+    if tensor.device.type == "cpu":
+        return np.array(tensor.numpy(), order="C", copy=True)
+    host: np.ndarray[Any, Any] = tensor.contiguous().cpu().numpy()
+    return host
+
+
+def as_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """View of an array that torch can take: bfloat16 as int16, others as they are."""
+    return array.view(np.int16) if array.dtype == BFLOAT16 else array
+
+
+def to_host_tensor(array: np.ndarray[Any, Any]) -> Any:
+    """Torch tensor on the host with a copy of `array`."""
+    result = torch().empty(array.shape, dtype=torch_dtype(array.dtype))
+    target = result.view(torch().int16) if array.dtype == BFLOAT16 else result
+    np.copyto(target.numpy(), as_bits(array))
+    counters.add("host_to_device_bytes", array.nbytes)
+    return result
+
+
+def host_memory() -> int:
+    """Bytes of memory that this process may use: the machine's, or its control group's limit."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            limit = int((Path("/sys/fs/cgroup") / name).read_text())
+        except (OSError, ValueError):
+            continue
+        if 0 < limit < total:
+            total = limit
+    return total
+
+
+def limited(capacity: int, memory_limit: int | None) -> int:
+    """Capacity to report under an optional limit."""
+    return capacity if memory_limit is None else min(capacity, math.floor(memory_limit))

@@ -1,0 +1,119 @@
+"""The stand-in card: a plain process whose torch tensors in host memory play the card's part.
+
+There is no allocator to ask, so an attached stand-in counts the storages that live arrays hold.
+Releases arrive from finalizers, which may run inside any allocation, also while this object's
+lock is held by the same thread. They only append to a deque, which is atomic; the next
+:meth:`CpuBackend.retain` or :meth:`CpuBackend.memory` applies them under the lock. A release is
+queued before its storage is freed, so a new storage at the same address is always counted after it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from daskasc.device._backend import (
+    Backend,
+    MemoryInfo,
+    host_memory,
+    limited,
+    to_host,
+    to_host_tensor,
+)
+from daskasc.device._discovery import count
+from daskasc.device._torch import torch
+
+
+class CpuBackend(Backend):
+    """Host memory as a card (`card` set), or as the place of a process without one (None)."""
+
+    kind = "cpu"
+    collective_backend = "gloo"
+
+    def __init__(self, card: int | None, memory_limit: int | None, threads: int | None) -> None:
+        super().__init__(card, torch().device("cpu"), threads)
+        self.accounts = card is not None
+        share = host_memory() // count("cpu")
+        self._capacity = share if memory_limit is None else limited(host_memory(), memory_limit)
+        self._lock = threading.Lock()
+        self._held: dict[int, list[int]] = {}  # storage address -> [arrays, bytes]
+        self._released: deque[int] = deque()
+        self._used = 0
+        self._peak = 0
+
+    def activate_thread(self) -> None:
+        """Nothing to do: host memory has no current device."""
+
+    def synchronize(self) -> None:
+        """Nothing to do: operators on the host have finished when they return."""
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Any:
+        """Copy into torch's memory, so that the source can be reused at once."""
+        return to_host_tensor(array)
+
+    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
+        """Copy out of torch's memory."""
+        return to_host(tensor)
+
+    def memory(self) -> MemoryInfo:
+        """Bytes of the storages that live arrays hold; capacity is the limit, or a fair share."""
+        with self._lock:
+            self._apply_releases()
+            return MemoryInfo(self._used, self._peak, self._capacity)
+
+    def reset_peak(self) -> None:
+        """Set the peak to what is used now."""
+        with self._lock:
+            self._apply_releases()
+            self._peak = self._used
+
+    def empty_cache(self) -> None:
+        """Nothing to do: the host allocator keeps no cache of ours."""
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """MemoryError, or torch's message for a failed host allocation."""
+        if isinstance(error, MemoryError):
+            return True
+        return isinstance(error, RuntimeError) and "not enough memory" in str(error)
+
+    def retain(self, tensor: Any) -> None:
+        """Count one more array on the tensor's storage."""
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if not address:
+            return
+        with self._lock:
+            self._apply_releases()
+            entry = self._held.get(address)
+            if entry is None:
+                nbytes = storage.nbytes()
+                self._held[address] = [1, nbytes]
+                self._used += nbytes
+                self._peak = max(self._peak, self._used)
+            else:
+                entry[0] += 1
+
+    def release(self, tensor: Any) -> None:
+        """Queue one array less on the tensor's storage; safe in finalizers."""
+        address = tensor.untyped_storage().data_ptr()
+        if address:
+            self._released.append(address)
+
+    def _apply_releases(self) -> None:
+        while self._released:
+            address = self._released.popleft()
+            entry = self._held.get(address)
+            if entry is None:
+                continue
+            entry[0] -= 1
+            if not entry[0]:
+                del self._held[address]
+                self._used -= entry[1]
+
+
+def make(card: int | None, *, memory_limit: int | None, threads: int | None) -> Backend:
+    """Build the backend; `card` None gives the host backend."""
+    return CpuBackend(card, memory_limit, threads)
