@@ -1,0 +1,107 @@
+"""Shared fixtures: one cluster of four cards a session, and checks that nothing is left behind."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+SHARED_MEMORY = Path("/dev/shm")
+# distributed keeps these for the life of the process, whatever is closed
+KEPT_THREADS = (
+    "Dask-Offload",
+    "IO loop",
+    "Profile",
+    "asyncio_",
+    "pydevd",
+    "ThreadPoolExecutor",
+    "AsyncProcess",
+    "TCP-Executor",
+    "dask.",
+    "MainThread",
+    "raylet",
+)
+
+
+def _children() -> dict[int, str]:
+    found = {}
+    for child in psutil.Process().children(recursive=True):
+        try:
+            found[child.pid] = " ".join(child.cmdline())[:120] or child.name()
+        except psutil.Error:
+            continue
+    return found
+
+
+def _is_helper(command: str) -> bool:
+    """Python's own resource tracker and fork server live as long as the process."""
+    return "resource_tracker" in command or "forkserver" in command
+
+
+def _shared_memory() -> set[str]:
+    return {entry.name for entry in SHARED_MEMORY.iterdir()} if SHARED_MEMORY.exists() else set()
+
+
+def _sockets() -> int:
+    return sum(c.status == psutil.CONN_LISTEN for c in psutil.Process().net_connections("tcp"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left_behind():
+    """No process, thread, listening socket or shared memory outlives the session."""
+    children, memory, sockets = _children(), _shared_memory(), _sockets()
+    threads = {thread.ident for thread in threading.enumerate()}
+    yield
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        left = {
+            pid: command
+            for pid, command in _children().items()
+            if pid not in children and not _is_helper(command)
+        }
+        files = _shared_memory() - memory
+        alive = [
+            thread.name
+            for thread in threading.enumerate()
+            if thread.ident not in threads and not thread.name.startswith(KEPT_THREADS)
+        ]
+        open_sockets = _sockets() - sockets
+        if not (left or files or alive or open_sockets > 0):
+            return
+        time.sleep(0.2)
+    pytest.fail(
+        f"left behind: processes {left}, threads {alive}, "
+        f"/dev/shm {sorted(files)}, listening sockets {open_sockets}"
+    )
+
+
+@pytest.fixture(scope="session")
+def cluster4(tmp_path_factory):
+    """Four CPU stand-in cards, shared by the whole session; nobody kills its workers."""
+    from daskasc import LocalNPUCluster
+
+    with LocalNPUCluster(
+        n_workers=4,
+        device="cpu",
+        dashboard_address=":0",
+        local_directory=str(tmp_path_factory.mktemp("cards")),
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client4(cluster4):
+    """A client of the shared cluster."""
+    with cluster4.get_client() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def no_device_software_in_the_parent():
+    """The process that holds client, scheduler and nannies never loads a card's software."""
+    yield
+    assert "torch_npu" not in sys.modules
