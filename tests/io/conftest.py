@@ -1,0 +1,18 @@
+"""Data and schedulers for the reading and writing tests."""
+
+from __future__ import annotations
+
+import dask
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _synchronous():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def values():
+    return np.random.default_rng(7).normal(size=(24, 6, 8)).astype("float32")
