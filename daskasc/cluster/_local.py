@@ -1,0 +1,339 @@
+"""A cluster of all cards of this machine: one nanny and one spawned process a card.
+
+The parent holds scheduler and nannies and never touches a card. Each worker process sees one card
+only (its visibility variable is set before anything in it can look), has one task thread, and is
+named by its card's number; tasks are pinned by that name, also after a worker was restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import dask.config
+from distributed.core import Status
+from distributed.deploy.local import LocalCluster
+from distributed.nanny import Nanny
+
+from daskasc import config
+from daskasc.cluster._environment import pre_spawn_environment, worker_environment
+from daskasc.cluster._options import Cards, ClusterOptions
+from daskasc.cluster._report import CardReport, RunReport
+from daskasc.cluster._settings import Settings
+from daskasc.cluster._store import DeviceStore
+from daskasc.cluster._worker import CardPlugin
+from daskasc.collectives import CollectivesPlugin
+from daskasc.errors import ConfigurationError, DaskascError, DeviceError
+from daskasc.planner import Planner
+
+if TYPE_CHECKING:
+    from distributed.deploy.adaptive import Adaptive
+    from tornado.ioloop import IOLoop
+
+_SCHEDULER_PLUGINS = {
+    "scheduler_plugins.chunk_placement": "daskasc-placement",
+    "scheduler_plugins.collective_sequencer": "daskasc-sequencer",
+}
+_REPORT_TIMEOUT = 30.0
+
+
+class LocalNPUCluster(LocalCluster):
+    """One worker process a card on this machine.
+
+    While the cluster is open, dask's configuration plans graphs for its cards; closing restores
+    what was configured before.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Number of cards; default is every visible one.
+    asynchronous : bool
+        Whether to use the cluster in an event loop, with ``await`` and ``async with``.
+    loop : IOLoop, optional
+        Event loop to run in.
+    **options
+        Further options, see :class:`~daskasc.cluster.ClusterOptions`.
+
+    Raises
+    ------
+    ConfigurationError
+        An option is unknown or malformed, or there are fewer cards than wanted.
+    DeviceError
+        A card could not be attached, or the workers did not start in time. Nothing is left running.
+
+    Examples
+    --------
+    >>> with LocalNPUCluster(n_workers=2, device="cpu") as cluster:  # doctest: +SKIP
+    ...     client = cluster.get_client()
+    """
+
+    def __init__(
+        self,
+        n_workers: int | None = None,
+        *,
+        asynchronous: bool = False,
+        loop: IOLoop | None = None,
+        **options: Any,
+    ) -> None:
+        self.options = ClusterOptions.make(n_workers=n_workers, **options)
+        self.cards: Cards = self.options.resolve()
+        self._settings = Settings(self._dask_settings())
+        self._settings.install()
+        try:
+            self._start_scheduler(asynchronous, loop)
+            self.worker_spec = {card: self._spec(card) for card in range(self.cards.count)}
+            if not self.called_from_running_loop:
+                self._start_workers()
+        except BaseException:
+            self._settings.restore()
+            raise
+
+    # -- starting --------------------------------------------------------------------------------
+
+    def _dask_settings(self) -> dict[str, Any]:
+        """Dask configuration that holds while the cluster is open."""
+        environ = dask.config.get("distributed.nanny.pre-spawn-environ")
+        settings: dict[str, Any] = {
+            # the peer-to-peer rechunk takes host buffers of chunks
+            "array.rechunk.method": "tasks",
+            # a worker that is being restarted must not lose its nanny meanwhile
+            "distributed.deploy.lost-worker-timeout": self.options.seconds("start_timeout"),
+            "distributed.nanny.pre-spawn-environ": {**pre_spawn_environment(), **environ},
+        }
+        if self.cards.kind != "cuda":
+            settings["distributed.diagnostics.nvml"] = False
+        if config.planner_enabled():
+            settings["array_optimize"] = Planner(cards=self.cards.count)
+        return settings
+
+    def _start_scheduler(self, asynchronous: bool, loop: IOLoop | None) -> None:
+        options = self.options
+        modules, arguments = self._scheduler_preloads()
+        super().__init__(
+            name=options.name,
+            n_workers=0,
+            threads_per_worker=1,
+            worker_class=Nanny,
+            loop=loop,
+            asynchronous=asynchronous,
+            host=options.host,
+            interface=options.interface,
+            protocol=options.protocol,
+            scheduler_port=options.scheduler_port,
+            dashboard_address=options.dashboard_address,
+            worker_dashboard_address=options.worker_dashboard_address,
+            security=options.security,
+            silence_logs=options.silence_logs,
+            scheduler_kwargs={"preload": modules, "preload_argv": arguments},
+            memory_limit=self.cards.host_limit,
+            local_directory=options.local_directory,
+            preload=self._worker_preloads(),
+            preload_argv=list(options.preload_argv),
+            death_timeout=options.seconds("start_timeout"),
+        )
+
+    def _scheduler_preloads(self) -> tuple[list[str], list[list[str]]]:
+        # an explicit list replaces the configured one, so that is repeated here
+        configured = _as_list(dask.config.get("distributed.scheduler.preload"))
+        argv = _as_list(dask.config.get("distributed.scheduler.preload-argv"))
+        if not argv or isinstance(argv[0], str):  # the same arguments for all, or none
+            argv = [argv] * len(configured)
+        further = list(self.options.scheduler_preload)
+        return (
+            [*_SCHEDULER_PLUGINS, *configured, *further],
+            [["--cards", str(self.cards.count)], [], *argv, *([[]] * len(further))],
+        )
+
+    def _worker_preloads(self) -> list[str]:
+        return [*_as_list(dask.config.get("distributed.worker.preload")), *self.options.preload]
+
+    def _spec(self, card: int) -> dict[str, Any]:
+        """Specification of the worker of one card."""
+        options, cards = self.options, self.cards
+        common = self.new_spec["options"]
+        return {
+            "cls": Nanny,
+            "options": {
+                **common,
+                "name": card,
+                "nthreads": 1,
+                "env": worker_environment(cards, card, options),
+                "data": (DeviceStore, _store_options(cards)),
+                "plugins": (
+                    CardPlugin(
+                        cards.kind,
+                        card,
+                        options.device_memory_limit,
+                        cards.capacity,
+                        cards.threads,
+                        options.seconds("start_timeout"),
+                    ),
+                    CollectivesPlugin(),
+                ),
+            },
+        }
+
+    def _start_workers(self) -> None:
+        limit = self.options.seconds("start_timeout")
+        try:
+            self.sync(self._correct_state, callback_timeout=limit)
+            self._check_plugins()
+        except BaseException as error:
+            self.close()
+            raise self._named(error) from error
+
+    def __await__(self) -> Generator[Any, Any, LocalNPUCluster]:
+        return self._started().__await__()
+
+    async def _started(self) -> LocalNPUCluster:
+        limit = self.options.seconds("start_timeout")
+        try:
+            await asyncio.wait_for(self._await_base(), limit)
+            self._check_plugins()
+        except BaseException as error:
+            await self._close()
+            raise self._named(error) from error
+        return self
+
+    async def _await_base(self) -> None:
+        await _Awaitable(super().__await__())
+
+    def _check_plugins(self) -> None:
+        # errors of a preload's setup are logged and dropped by distributed
+        missing = [
+            module
+            for module, plugin in _SCHEDULER_PLUGINS.items()
+            if plugin not in self.scheduler.plugins
+        ]
+        if missing:
+            raise ConfigurationError(
+                f"the scheduler could not load {', '.join(missing)}; its log says why"
+            )
+
+    def _named(self, error: BaseException) -> BaseException:
+        """The error of ours below distributed's wrappers, or one that says what was not reached."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, DaskascError):
+                return cause
+            cause = cause.__cause__
+        if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+            return DeviceError(
+                f"the workers of {self.cards.count} {self.cards.kind} cards did not start within "
+                f"{self.options.seconds('start_timeout'):g} s (start_timeout); see their logs"
+            )
+        return error
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def scale(self, n: int = 0, memory: Any = None, cores: Any = None) -> Any:
+        """Refuse another number of workers: plans and placement belong to the cards there are.
+
+        ``scale(number of cards)`` starts workers that were lost for good.
+        """
+        if self.status in (Status.closing, Status.closed, Status.failed):
+            return super().scale(n)
+        if n != self.cards.count or memory is not None or cores is not None:
+            raise ConfigurationError(
+                f"this cluster has {self.cards.count} {self.cards.kind} cards with one worker each "
+                f"and cannot be scaled to {n}; open a new cluster with n_workers={n}"
+            )
+        return super().scale(n)
+
+    scale_up = scale
+
+    def adapt(self, *args: Any, **kwargs: Any) -> Adaptive:
+        """Refuse: the number of cards is fixed, see :meth:`scale`."""
+        raise ConfigurationError(
+            f"this cluster has {self.cards.count} {self.cards.kind} cards with one worker each, "
+            "a number that cannot adapt"
+        )
+
+    def report(self) -> RunReport | Any:
+        """Figures of the run since the last :meth:`reset_counters`.
+
+        Returns
+        -------
+        RunReport
+            Awaitable in an asynchronous cluster.
+
+        Raises
+        ------
+        TimeoutError
+            The workers did not answer within 30 seconds.
+        """
+        return self.sync(self._report)
+
+    def reset_counters(self) -> Any:
+        """Start all figures of :meth:`report` again from now."""
+        return self.sync(self._reset_counters)
+
+    async def _report(self) -> RunReport:
+        answers = await self._ask("daskasc_report")
+        cards = sorted((CardReport.from_message(m) for m in answers), key=lambda c: c.card)
+        answered = {card.card for card in cards}
+        return RunReport(
+            device=self.cards.kind,
+            cards=tuple(cards),
+            collectives=self._collectives() - self._collectives_before,
+            missing=tuple(c for c in range(self.cards.count) if c not in answered),
+        )
+
+    async def _reset_counters(self) -> None:
+        await self._ask("daskasc_reset")
+        self._collectives_before = self._collectives()
+
+    _collectives_before = 0
+
+    def _collectives(self) -> int:
+        return int(self.scheduler.plugins["daskasc-sequencer"].stats().get("gangs", 0))
+
+    async def _ask(self, operation: str) -> list[Any]:
+        """Answers of all workers that can answer."""
+        asking = self.scheduler.broadcast(msg={"op": operation}, on_error="ignore")
+        answers = await asyncio.wait_for(asking, _REPORT_TIMEOUT)
+        return list(answers.values())
+
+    # -- closing ---------------------------------------------------------------------------------
+
+    def close(self, timeout: float | None = None) -> Any:
+        """Close workers and scheduler, and restore dask's configuration.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds; default is the option ``close_timeout``.
+        """
+        return super().close(timeout or self.options.seconds("close_timeout"))
+
+    async def _close(self) -> None:
+        try:
+            await super()._close()
+        finally:
+            self._settings.restore()
+
+
+class _Awaitable:
+    """Makes the generator that ``__await__`` returned awaitable again."""
+
+    def __init__(self, generator: Generator[Any, Any, Any]) -> None:
+        self._generator = generator
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._generator
+
+
+def _as_list(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def _store_options(cards: Cards) -> dict[str, Any]:
+    target = dask.config.get("distributed.worker.memory.target")
+    spill = dask.config.get("distributed.worker.memory.spill")
+    share = target or spill
+    limited = cards.host_limit is not None and bool(share)
+    return {
+        "host_target": int(cards.host_limit * share) if limited and cards.host_limit else None,
+        "shared_memory": cards.kind == "cpu",
+    }
