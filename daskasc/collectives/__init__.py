@@ -1,0 +1,25 @@
+"""Collective operations over cards, run in one order on all of them.
+
+The graph of one collective consists of :func:`deposit`, :func:`barrier` and :func:`collect` tasks
+around a :class:`Gang`; :mod:`scheduler_plugins.collective_sequencer` drives it, and each worker
+runs its part (installed by :func:`install`). Importing this package imports no torch, because the
+scheduler unpickles these names from graphs.
+"""
+
+from daskasc.collectives._gang import Gang, Stamp, Token
+from daskasc.collectives._tasks import barrier, collect, deposit
+from daskasc.collectives._views import executed, stats
+from daskasc.collectives._worker import CollectivesPlugin, install
+
+__all__ = [
+    "CollectivesPlugin",
+    "Gang",
+    "Stamp",
+    "Token",
+    "barrier",
+    "collect",
+    "deposit",
+    "executed",
+    "install",
+    "stats",
+]

@@ -1,0 +1,271 @@
+"""One collective on one worker: agree, move data, rebuild.
+
+Every member of the group runs :func:`run` for the same order, one after the other::
+
+    buffers (may fail) -> compare (epoch, seq, digest, ready) -> move data -> synchronise -> result
+
+Nothing is exchanged unless all members compare equal and are ready; so a worker that is out of
+step, or lacks memory for the buffers, leaves the group usable. Only an error after that point
+breaks the group.
+
+Two methods, chosen alike on all members from the order alone, and part of the digest:
+
+- ``all_reduce``: the library reduces; for exact dtypes (see :mod:`._support`), where every member
+  of the group brings in a partial;
+- ``gather``: bytes of all partials go to the owner, where the collect task combines them in the
+  order of the cards, so that results depend neither on timing nor on the shape of a ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskasc import config
+from daskasc.collectives import _manifest as manifest_of
+from daskasc.collectives._support import BOOLEAN_OPS, EXACT, supports_all_reduce
+from daskasc.errors import CollectiveError, CollectiveMismatchError
+
+if TYPE_CHECKING:
+    import torch
+
+    from daskasc.collectives._group import Group
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the scheduler tells every worker about a stamped gang."""
+
+    epoch: int
+    seq: int
+    hold: int
+    gang: str
+    op: str
+    members: tuple[int, ...]
+    partial_keys: tuple[Any, ...]
+    sources: tuple[int, ...]  # rank that brings in each member's partial
+    owner: int  # rank
+    manifests: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a worker has after a collective; `value` is None except on the owner."""
+
+    reduced: bool
+    value: Any
+    received: int
+
+
+class RefusedError(CollectiveError):
+    """Some member could not take part; nothing was exchanged and the group is intact."""
+
+
+def choose_method(order: Order, size: int, library: str, reproducible: bool) -> str:
+    """``"all_reduce"`` or ``"gather"``; see the module's text."""
+    if order.op == "gather" or set(order.sources) != set(range(size)):
+        return "gather"
+    for kind, dtype, *_ in order.manifests[0]["leaves"]:
+        if kind != "device" or not supports_all_reduce(library, order.op, dtype):
+            return "gather"
+        if reproducible and dtype not in EXACT:
+            return "gather"
+    return "all_reduce"
+
+
+def run(group: Group, order: Order, partials: Mapping[int, Any]) -> Result:
+    """Take part in a collective.
+
+    Parameters
+    ----------
+    group : Group
+        The process group of the order's epoch.
+    order : Order
+        Equal on all members.
+    partials : mapping of int to Any
+        The partials that this worker brings in, by their index among the members.
+
+    Raises
+    ------
+    CollectiveMismatchError
+        Members are about to enter different collectives; nothing was exchanged.
+    RefusedError
+        A member could not prepare; nothing was exchanged.
+    """
+    library = group.backend.collective_backend
+    method = choose_method(order, group.size, library, config.reproducible())
+    trouble: str | None = None
+    work: _AllReduce | _Gather | None = None
+    try:
+        work = (_AllReduce if method == "all_reduce" else _Gather)(group, order, partials)
+    except Exception as error:
+        trouble = f"worker of rank {group.rank} could not prepare: {type(error).__name__}: {error}"
+    _agree(group, order, method, trouble)
+    assert work is not None
+    work.exchange()
+    # The library only queues work on the card; nothing may be published before it is done.
+    group.backend.synchronize()
+    if group.rank != order.owner:
+        return Result(work.reduced, None, work.received)
+    try:
+        return Result(work.reduced, work.result(), work.received)
+    except Exception as error:  # all members have left the exchange: the group is intact
+        raise RefusedError(f"rebuilding the result: {type(error).__name__}: {error}") from error
+
+
+def _agree(group: Group, order: Order, method: str, trouble: str | None) -> None:
+    outlines = [manifest_of.outline(m) for m in order.manifests]
+    digest = manifest_of.digest(
+        order.gang, order.op, method, order.members, order.sources, order.owner, outlines
+    )
+    mine = (order.epoch, order.seq, *digest)
+    rows = group.compare((*mine, 0 if trouble else 1))
+    different = [rank for rank, row in enumerate(rows) if row[:-1] != mine]
+    if different:
+        raise CollectiveMismatchError(
+            f"rank {group.rank} was about to enter collective {order.gang} as (epoch, seq) = "
+            f"({order.epoch}, {order.seq}) by {method}, ranks {different} something else; nothing "
+            "was exchanged. Equal versions and configuration on all workers?"
+        )
+    unready = [rank for rank, row in enumerate(rows) if not row[-1]]
+    if unready:
+        raise RefusedError(trouble or f"workers of ranks {unready} could not prepare")
+
+
+class _Gather:
+    """Bytes of all partials to the owner."""
+
+    reduced = False
+
+    def __init__(self, group: Group, order: Order, partials: Mapping[int, Any]) -> None:
+        self.group, self.order, self.partials = group, order, partials
+        self.indices = [
+            [i for i, source in enumerate(order.sources) if source == rank]
+            for rank in range(group.size)
+        ]
+        layouts = [manifest_of.layout(order.manifests[i] for i in row) for row in self.indices]
+        self.places = [places for places, _ in layouts]
+        self.counts = [0 if r == order.owner else total for r, (_, total) in enumerate(layouts)]
+        self.payload = group.buffer(self.counts[group.rank])
+        self.buffer: torch.Tensor | None = None
+        if group.rank != order.owner:
+            for row, index in zip(self.places[group.rank], self.indices[group.rank], strict=True):
+                _, leaves = manifest_of.flatten(partials[index])
+                for (offset, length), leaf in zip(row, leaves, strict=True):
+                    if length:
+                        self.payload[offset : offset + length].copy_(_bytes_of(leaf))
+        else:
+            missing = [i for i in self.indices[group.rank] if i not in partials]
+            if missing:
+                raise CollectiveError(f"partials {missing} are not held here")
+
+    def exchange(self) -> None:
+        if sum(self.counts):
+            self.buffer = self.group.send_to(self.order.owner, self.payload, self.counts)
+
+    @property
+    def received(self) -> int:
+        return sum(self.counts) if self.group.rank == self.order.owner else 0
+
+    def result(self) -> list[Any]:
+        group, order = self.group, self.order
+        values: dict[int, Any] = {i: self.partials[i] for i in self.indices[group.rank]}
+        start = 0
+        for rank, row in enumerate(self.indices):
+            if rank == order.owner:
+                continue
+            for index, places in zip(row, self.places[rank], strict=True):
+                values[index] = _rebuild(order.manifests[index], self.buffer, start, places, group)
+            start += self.counts[rank]
+        return [values[i] for i in range(len(order.members))]
+
+
+class _AllReduce:
+    """The library reduces the leaves, one after the other."""
+
+    reduced = True
+
+    def __init__(self, group: Group, order: Order, partials: Mapping[int, Any]) -> None:
+        self.group, self.order, self.received = group, order, 0
+        mine = [manifest_of.flatten(partials[i])[1] for i in sorted(partials)]
+        self.tensors = [
+            _reduced(order.op, [p[k].tensor for p in mine]) for k in range(len(mine[0]))
+        ]
+
+    def exchange(self) -> None:
+        for tensor in self.tensors:
+            if tensor.numel():
+                boolean = str(tensor.dtype) == "torch.bool"
+                op = BOOLEAN_OPS[self.order.op] if boolean else self.order.op
+                self.group.all_reduce(tensor.view(_torch().int8) if boolean else tensor, op)
+                self.received += tensor.numel() * tensor.element_size()
+
+    def result(self) -> Any:
+        return manifest_of.rebuild(
+            self.order.manifests[0], lambda index, _: _on_card(self.tensors[index])
+        )
+
+
+def _reduced(op: str, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Reduce the partials of one worker, exactly; always into memory of its own."""
+    torch = _torch()
+    total = tensors[0].contiguous().clone()
+    boolean = total.dtype == torch.bool
+    combine = {
+        "sum": torch.logical_or if boolean else torch.add,
+        "prod": torch.logical_and if boolean else torch.mul,
+        "min": torch.logical_and if boolean else torch.minimum,
+        "max": torch.logical_or if boolean else torch.maximum,
+    }[op]
+    for tensor in tensors[1:]:
+        total = combine(total, tensor)
+    return total
+
+
+def _bytes_of(leaf: Any) -> torch.Tensor:
+    torch = _torch()
+    if manifest_of.is_device_array(leaf):
+        tensor = leaf.tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
+        return tensor.view(torch.uint8)
+    raw = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
+    return torch.from_numpy(raw if raw.flags.writeable else raw.copy())
+
+
+def _rebuild(
+    manifest: Mapping[str, Any],
+    buffer: torch.Tensor | None,
+    start: int,
+    places: Sequence[tuple[int, int]],
+    group: Group,
+) -> Any:
+    torch = _torch()
+
+    def make(index: int, leaf: Sequence[Any]) -> Any:
+        kind, dtype, shape, _ = leaf
+        offset, length = places[index]
+        raw = buffer[start + offset : start + offset + length] if buffer is not None else None
+        if kind == "device":
+            place = group.backend.torch_device
+            if not length or raw is None:
+                return _on_card(torch.empty(shape, dtype=getattr(torch, dtype), device=place))
+            return _on_card(raw.view(getattr(torch, dtype)).reshape(tuple(shape)))
+        host = b"" if raw is None else raw.cpu().numpy().tobytes()
+        array = np.frombuffer(bytearray(host), dtype=dtype).reshape(shape)
+        return array[()] if kind == "scalar" else array
+
+    return manifest_of.rebuild(manifest, make)
+
+
+def _on_card(tensor: torch.Tensor) -> Any:
+    from daskasc.array import AscendArray
+
+    return AscendArray(tensor)
+
+
+def _torch() -> Any:
+    from daskasc import device
+
+    return device.torch()

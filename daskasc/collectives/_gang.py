@@ -1,0 +1,86 @@
+"""What the tasks of one collective hand to each other: plain, small, picklable values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+OPERATIONS = ("gather", "sum", "prod", "min", "max")
+
+
+@dataclass(frozen=True)
+class Gang:
+    """One collective operation over the partial results of several logical cards.
+
+    Parameters
+    ----------
+    id : str
+        Name, unique among the collectives of a graph.
+    members : tuple of int
+        Logical cards that bring in a partial, ascending.
+    owner : int
+        The member whose worker gets the result.
+    op : str
+        ``"gather"`` (the result is the list of partials) or ``"sum"``, ``"prod"``, ``"min"``,
+        ``"max"`` (leaf by leaf).
+    partial_keys : tuple of Hashable
+        Keys of the partials, one a member.
+    barrier_key : Hashable
+        Key of the barrier task.
+    collect_keys : tuple of Hashable
+        Keys of the collect tasks, one a member.
+    cards : int
+        Number of logical cards that the plan was made for.
+    """
+
+    id: str
+    members: tuple[int, ...]
+    owner: int
+    op: str
+    partial_keys: tuple[Hashable, ...]
+    barrier_key: Hashable
+    collect_keys: tuple[Hashable, ...]
+    cards: int
+
+    def __post_init__(self) -> None:
+        if self.op not in OPERATIONS:
+            raise ValueError(f"op is {self.op!r}; allowed: {', '.join(OPERATIONS)}")
+        if not self.members or list(self.members) != sorted(set(self.members)):
+            raise ValueError(f"members are {self.members}; allowed: ascending cards, none twice")
+        if self.owner not in self.members:
+            raise ValueError(f"owner is card {self.owner}, which is no member of {self.members}")
+        if not len(self.partial_keys) == len(self.collect_keys) == len(self.members):
+            raise ValueError(
+                f"{len(self.members)} members have {len(self.partial_keys)} partial keys and "
+                f"{len(self.collect_keys)} collect keys; give one of each a member"
+            )
+
+    def message(self) -> dict[str, Any]:
+        """Form in which the gang goes to the scheduler."""
+        return {
+            "id": self.id,
+            "op": self.op,
+            "members": self.members,
+            "owner": self.owner,
+            "partial_keys": self.partial_keys,
+            "barrier_key": self.barrier_key,
+            "collect_keys": self.collect_keys,
+        }
+
+
+@dataclass(frozen=True)
+class Token:
+    """Says that a card's partial is there, and what it looks like; holds no array."""
+
+    gang: str
+    card: int
+    manifest: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Place of a finished collective in the order of all collectives."""
+
+    epoch: int
+    seq: int

@@ -1,0 +1,126 @@
+"""The three task functions of a collective.
+
+None of them communicates by itself: ``deposit`` describes, ``barrier`` waits for the scheduler's
+sequencer, ``collect`` takes what the worker's collective thread has published.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from distributed import Reschedule, get_worker
+from distributed.utils import sync
+from distributed.worker import secede
+
+from daskasc.collectives._gang import Gang, Stamp, Token
+from daskasc.collectives._manifest import describe, flatten, is_device_array, unflatten
+from daskasc.collectives._worker import part_of
+from daskasc.errors import CollectiveError
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+_COMBINE_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": operator.add,
+    "prod": operator.mul,
+    "min": min,
+    "max": max,
+}
+
+
+def deposit(partial: Any, gang: Gang, card: int) -> Token:
+    """Say that the partial of `card` is there, and what it looks like.
+
+    Raises
+    ------
+    CollectiveError
+        The partial holds something that cannot be sent.
+    """
+    return Token(gang.id, card, describe(partial))
+
+
+def barrier(gang: Gang, *tokens: Token) -> Stamp:
+    """Wait until the collective has finished on all cards.
+
+    The thread leaves the worker's pool while it waits.
+
+    Raises
+    ------
+    CollectiveError
+        The collective failed for good.
+    Reschedule
+        The scheduler took the task back meanwhile; internal to Dask.
+    """
+    by_card = {token.card: token for token in tokens}
+    if sorted(by_card) != list(gang.members) or len(tokens) != len(gang.members):
+        raise CollectiveError(
+            f"collective {gang.id} has members {gang.members}, but tokens of cards "
+            f"{sorted(t.card for t in tokens)} arrived; build one deposit a member"
+        )
+    worker = get_worker()
+    secede()
+    answer = sync(
+        worker.loop,
+        worker.scheduler.daskasc_barrier,
+        gang=gang.message(),
+        manifests=[by_card[card].manifest for card in gang.members],
+    )
+    if answer["status"] == "again":
+        raise Reschedule
+    return Stamp(answer["epoch"], answer["seq"])
+
+
+def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
+    """Take the result on the owner's card; None on all others.
+
+    `partial` is unused: the dependency keeps the partial alive until the collective is over.
+
+    Raises
+    ------
+    CollectiveError
+        The result was lost too often.
+    Reschedule
+        The result was lost with another worker; the collective runs again.
+    """
+    if card != gang.owner:
+        return None
+    worker = get_worker()
+    found = part_of(worker).take(gang.id, stamp)
+    if found is None:
+        answer = sync(
+            worker.loop,
+            worker.scheduler.daskasc_redo,
+            barrier_key=gang.barrier_key,
+            epoch=stamp.epoch,
+            seq=stamp.seq,
+        )
+        if answer["status"] == "again":
+            raise Reschedule
+        raise CollectiveError(f"collective {gang.id}: {answer['message']}")
+    reduced, value = found
+    if reduced or gang.op == "gather":
+        return value
+    return functools.reduce(functools.partial(combine, gang.op), value)
+
+
+def combine(op: str, left: Any, right: Any) -> Any:
+    """Reduce two partials of one structure leaf by leaf; called in the order of the cards."""
+    skeleton, lefts = flatten(left)
+    _, rights = flatten(right)
+    return unflatten(skeleton, [_leaf(op, a, b) for a, b in zip(lefts, rights, strict=True)])
+
+
+def _leaf(op: str, left: Any, right: Any) -> Any:
+    if left is None and right is None:
+        return None
+    array = any(
+        is_device_array(x) or isinstance(x, (np.ndarray, np.generic)) for x in (left, right)
+    )
+    return (_COMBINE if array else _COMBINE_PYTHON)[op](left, right)

@@ -1,0 +1,299 @@
+"""A worker's part in collectives: what the scheduler's sequencer calls.
+
+========================  =====================================================================
+``group_host``            start the store of a group about to form
+``group_join``            join that group and pass its self-test
+``collective_prepare``    take hold of partials, so that they stay where the order says they are
+``collective_run``        run a stamped gang in its turn; answers when it is over
+``exit``                  end this process at once; a nanny starts it anew
+========================  =====================================================================
+
+All communication happens in one thread, in the order of the stamps. Handlers run in the event loop
+and only wait for it. Answers carry a status and text, never exceptions: unpickling one of torch's
+would make the scheduler import torch. After an error in a collective (status "broken") this
+process refuses all others of the epoch, until the scheduler has it restarted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from distributed.comm import get_address_host
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from daskasc.collectives import _exchange, _group
+from daskasc.collectives._manifest import describe, same
+from daskasc.collectives._thread import CollectiveThread, StrictOrder
+from daskasc.errors import CollectiveError, CollectiveMismatchError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from distributed import Worker
+
+    from daskasc.collectives._gang import Stamp
+
+logger = logging.getLogger(__name__)
+
+NAME = "daskasc-collectives"
+
+_STOP_LIMIT = 2.0
+
+
+class WorkerPart:
+    """State of the collectives in a worker process.
+
+    Attributes
+    ----------
+    log : deque of (epoch, seq, gang id)
+        The latest collectives, in the order they ran.
+    order : StrictOrder
+        Stamped gangs whose turn has not come.
+    exchange : callable
+        Runs one gang in the collective thread: ``exchange(group, order, partials)``.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.thread = CollectiveThread()
+        self.log: deque[tuple[int, int, str]] = deque(maxlen=10_000)
+        self.order: StrictOrder[tuple[_exchange.Order, asyncio.Future[dict[str, Any]]]]
+        self.order = StrictOrder()
+        self.exchange = _exchange.run
+        self._epoch = 0
+        self._group: _group.Group | None = None
+        self._broken: str | None = None
+        self._store: Any = None
+        self._held: dict[int, dict[Any, Any]] = {}
+        self._published: dict[str, tuple[int, int, bool, Any]] = {}
+        self._lock = threading.Lock()  # results are published and taken by different threads
+        worker.handlers.update(
+            {
+                "daskasc_group_host": self.group_host,
+                "daskasc_group_join": self.group_join,
+                "daskasc_collective_prepare": self.prepare,
+                "daskasc_collective_run": self.run,
+                "daskasc_exit": self.exit,
+            }
+        )
+        worker.stream_handlers.update(
+            {"daskasc-let-go": self.let_go, "daskasc-drop-result": self.drop_result}
+        )
+
+    # -- groups
+
+    async def group_host(self, epoch: int, timeout: float) -> dict[str, Any]:
+        """Start the store of a group; the scheduler passes its address on to all members."""
+        host = get_address_host(self.worker.address)
+        try:
+            store = await asyncio.wrap_future(self.thread.submit(_group.host_store, host, timeout))
+        except Exception as error:
+            return _failed(f"store on {host}", error)
+        self._store = store
+        return {"status": "OK", "host": host, "port": store.port}
+
+    async def group_join(self, **rendezvous: Any) -> dict[str, Any]:
+        """Join a group in place of the current one."""
+        meeting = _group.Rendezvous(**rendezvous)
+        self._epoch = meeting.epoch
+        self._broken = None
+        self.order = StrictOrder()
+        try:
+            await asyncio.wrap_future(self.thread.submit(self._join, meeting))
+        except Exception as error:
+            logger.exception("Joining epoch %d failed", meeting.epoch)
+            return _failed(f"joining epoch {meeting.epoch}", error)
+        return {"status": "OK"}
+
+    def _join(self, meeting: _group.Rendezvous) -> None:
+        from daskasc import device
+
+        backend = device.current()
+        backend.activate_thread()
+        self._group = None
+        group = _group.Group(meeting, backend)
+        group.self_test()
+        backend.synchronize()
+        self._group = group
+
+    # -- collectives
+
+    async def prepare(
+        self, hold: int, partials: Sequence[tuple[Any, dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Take hold of partials, after a look whether they are what their tokens said."""
+        held = self._held.setdefault(hold, {})
+        for key, manifest in partials:
+            try:
+                value = self.worker.data[key]
+            except KeyError:
+                del self._held[hold]
+                return {"status": "absent", "message": f"partial {key!r} is not held here"}
+            if not same(describe(value), manifest):
+                del self._held[hold]
+                return {
+                    "status": "differs",
+                    "message": f"partial {key!r} is not what its deposit described; its task "
+                    "must give the same result each time it runs",
+                }
+            held[key] = value
+        return {"status": "OK"}
+
+    async def run(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Run a gang when its turn comes."""
+        stamped = _exchange.Order(**order)
+        if stamped.epoch != self._epoch:
+            message = f"epoch is {self._epoch}, the collective's {stamped.epoch}"
+            return {"status": "broken", "message": message}
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        for due, reply in self.order.push(stamped.seq, (stamped, answer)):
+            self.thread.submit(self._execute, due).add_done_callback(_forward(reply))
+        return await answer
+
+    def _execute(self, order: _exchange.Order) -> dict[str, Any]:
+        held = self._held.pop(order.hold, {})
+        if self._broken is not None:
+            return {"status": "broken", "message": self._broken}
+        group = self._group
+        assert group is not None
+        partials = {i: held[key] for i, key in enumerate(order.partial_keys) if key in held}
+        try:
+            group.backend.activate_thread()
+            result = self.exchange(group, order, partials)
+        except CollectiveMismatchError as error:
+            return {"status": "mismatch", "message": str(error)}
+        except _exchange.RefusedError as error:
+            return {"status": "refused", "message": str(error)}
+        except Exception as error:
+            logger.warning("Collective %s failed: %r", order.gang, error)
+            self._broken = f"{order.gang}: {type(error).__name__}: {error}"
+            return {"status": "broken", "message": self._broken}
+        self.log.append((order.epoch, order.seq, order.gang))
+        if group.rank == order.owner:
+            with self._lock:
+                self._published[order.gang] = (
+                    order.epoch,
+                    order.seq,
+                    result.reduced,
+                    result.value,
+                )
+        _count(result.received)
+        return {"status": "OK", "message": ""}
+
+    def take(self, gang: str, stamp: Stamp) -> tuple[bool, Any] | None:
+        """Result of a gang, and whether it is reduced already; None if it is not here.
+
+        A result is taken once. Thread-safe.
+        """
+        with self._lock:
+            found = self._published.get(gang)
+            if found is None or found[:2] != (stamp.epoch, stamp.seq):
+                return None
+            del self._published[gang]
+        return found[2], found[3]
+
+    def let_go(self, hold: int, **_: Any) -> None:
+        """Forget partials that were taken hold of."""
+        self._held.pop(hold, None)
+
+    def drop_result(self, gang: str, epoch: int, seq: int, **_: Any) -> None:
+        """Forget a result that nobody will collect."""
+        with self._lock:
+            if self._published.get(gang, (None, None))[:2] == (epoch, seq):
+                del self._published[gang]
+
+    def waiting(self) -> dict[str, int]:
+        """Numbers of partials and results held; both 0 when nothing runs."""
+        return {"held": len(self._held), "published": len(self._published)}
+
+    # -- the end
+
+    async def exit(self) -> str:
+        """End this process without any clean-up, which could wait for a lost peer."""
+        asyncio.get_running_loop().call_later(0.02, os._exit, 1)
+        return "OK"
+
+    def close(self) -> None:
+        """Stop the collective thread, leaving the group if it is idle."""
+        if self._group is not None and self._broken is None:
+            self.thread.submit(_group.dissolve)
+        if not self.thread.stop(_STOP_LIMIT):
+            logger.warning("The collective thread did not end within %g s", _STOP_LIMIT)
+        self._group = self._store = None
+
+
+def _failed(what: str, error: BaseException) -> dict[str, Any]:
+    return {"status": "failed", "message": f"{what}: {type(error).__name__}: {error}"}
+
+
+def _forward(reply: asyncio.Future[dict[str, Any]]) -> Any:
+    """Pass a result from the collective thread to a waiting handler."""
+    loop = reply.get_loop()
+
+    def settle(outcome: Future[dict[str, Any]]) -> None:
+        error = outcome.exception()
+        value = outcome.result() if error is None else _failed("collective", error)
+        if error is not None:
+            value["status"] = "broken"
+        if not reply.done():
+            reply.set_result(value)
+
+    def done(outcome: Future[dict[str, Any]]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, outcome)
+
+    return done
+
+
+def _count(received: int) -> None:
+    from daskasc import device
+
+    device.counters.add("collectives", 1)
+    device.counters.add("collective_bytes", received)
+
+
+def install(worker: Worker) -> WorkerPart:
+    """Make a worker able to take part in collectives; a second call changes nothing."""
+    part: WorkerPart | None = worker.extensions.get(NAME)
+    if part is None:
+        part = worker.extensions[NAME] = WorkerPart(worker)
+    return part
+
+
+def part_of(worker: Worker) -> WorkerPart:
+    """A worker's part in collectives.
+
+    Raises
+    ------
+    CollectiveError
+        The worker was started without it.
+    """
+    part: WorkerPart | None = worker.extensions.get(NAME)
+    if part is None:
+        raise CollectiveError(
+            f"worker {worker.name} takes no part in collectives; start it with "
+            "daskasc's worker preload, or register daskasc.collectives.CollectivesPlugin()"
+        )
+    return part
+
+
+class CollectivesPlugin(WorkerPlugin):
+    """Worker plugin form of :func:`install`, with the clean-up."""
+
+    name = NAME
+
+    def setup(self, worker: Worker) -> None:
+        """Install the worker's part."""
+        install(worker)
+
+    def teardown(self, worker: Worker) -> None:
+        """Stop the worker's part."""
+        part = worker.extensions.pop(NAME, None)
+        if part is not None:
+            part.close()

@@ -1,0 +1,212 @@
+"""Pins tasks to the workers that serve their logical cards.
+
+Tasks that carry the annotation ``{"card": c}`` run on the worker that serves card *c* and nowhere
+else; :mod:`scheduler_plugins._cards` decides which worker that is. This adapter applies its
+decisions to the scheduler:
+
+- ``update_graph`` sets the restrictions of new tasks before their first transition, so none can be
+  sent elsewhere first;
+- ``add_worker`` and ``remove_worker`` set them again for all tasks, because restrictions hold
+  addresses and an address dies with its process. ``remove_worker`` hooks run *after* the
+  scheduler's own transitions: by then tasks of the lost worker sit in ``no-worker``, from where
+  they are fetched as soon as their card has a host;
+- a timer lets the deadline of a missing card pass: its tasks go to the workers left or, where
+  nobody can take over, fail with :class:`~daskasc.errors.PlacementError`. No task waits for ever.
+
+A card without a host is pinned to an address that no worker can have, never left unpinned.
+Preload by name: ``dask scheduler --preload scheduler_plugins.chunk_placement --cards 8``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import dumps
+
+from daskasc import config
+from daskasc.errors import PlacementError
+from scheduler_plugins._cards import CardMap, Changes
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler, TaskState
+
+NAME = "daskasc-placement"
+
+
+class ChunkPlacement(SchedulerPlugin):
+    """Scheduler plugin that pins tasks to cards.
+
+    Parameters
+    ----------
+    cards : int, optional
+        Number of logical cards; learnt from the workers' names ("0", "1", ...) when absent.
+    """
+
+    name = NAME
+
+    def __init__(self, cards: int | None = None) -> None:
+        self.map = CardMap(cards, config.rejoin_timeout())
+        self._scheduler: Scheduler | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Take in the workers that are there already."""
+        self._scheduler = scheduler
+        for address, worker in scheduler.workers.items():
+            self.map.joined(worker.name, address)
+
+    async def before_close(self) -> None:
+        """Cancel the timer."""
+        self._cancel_timer()
+
+    async def close(self) -> None:
+        """Cancel the timer."""
+        self._cancel_timer()
+
+    def update_graph(
+        self, scheduler: Scheduler, *, annotations: Mapping[str, Mapping[Any, Any]], **_: Any
+    ) -> None:
+        """Pin the new tasks of a graph; tasks of impossible cards fail at once."""
+        pinned = annotations.get("card", {})
+        if not pinned:
+            return
+        impossible: dict[Any, str] = {}
+        wanted: set[int] = set()
+        for key, card in pinned.items():
+            task = scheduler.tasks.get(key)
+            if task is None:
+                continue
+            self._pin(task, card)
+            if not isinstance(card, int) or card < 0 or (self.map.fixed and card >= self.map.cards):
+                impossible[key] = (
+                    f"task {key!r} is planned for card {card!r}, but this cluster has cards "
+                    f"0 to {self.map.cards - 1}; plan for cards={self.map.cards}, or start "
+                    "a cluster with more cards"
+                )
+            else:
+                wanted.add(card)
+        self.map.wanted(wanted, time.monotonic())
+        self._set_timer()
+        if impossible:
+            # This hook runs before the graph's first transitions, which would undo the failure.
+            asyncio.get_running_loop().call_soon(self._fail, impossible)
+
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
+        """Give an arriving worker its card. The scheduler then fetches waiting tasks itself."""
+        self._apply(self.map.joined(scheduler.workers[worker].name, worker), "joined")
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """Start the deadline of the cards that a lost worker served."""
+        self._apply(self.map.lost(worker, time.monotonic()), "lost")
+
+    def host(self, card: int) -> str | None:
+        """Address of the worker that serves `card`; None while it has none."""
+        return self.map.host(card)
+
+    def _pin(self, task: TaskState, card: Any) -> None:
+        address = self.map.host(card) if isinstance(card, int) else None
+        task.worker_restrictions = {address or f"card-{card}-is-missing"}
+        task.loose_restrictions = False
+
+    def _tasks_of(self, cards: Iterable[int]) -> list[tuple[TaskState, int]]:
+        assert self._scheduler is not None
+        chosen = set(cards)
+        pairs = ((t, (t.annotations or {}).get("card")) for t in self._scheduler.tasks.values())
+        return [(task, card) for task, card in pairs if card in chosen]
+
+    def _apply(self, changes: Changes, cause: str) -> None:
+        scheduler = self._scheduler
+        if scheduler is None:
+            return
+        stimulus = f"{NAME}-{cause}-{time.time()}"
+        if changes.moved:
+            for task, card in self._tasks_of(changes.moved):
+                self._pin(task, card)
+            waiting = {
+                task.key: "processing"
+                for task in list(scheduler.unrunnable)
+                if (task.annotations or {}).get("card") in changes.moved
+            }
+            scheduler.transitions(waiting, stimulus_id=stimulus)
+        if changes.abandoned:
+            cards = self.map.cards
+            reason = (
+                f"no worker serves it and none came back within {config.rejoin_timeout():g} s "
+                "(daskasc.placement.rejoin-timeout); start the worker again"
+                if self.map.fixed
+                else f"workers of {cards} cards have joined; plan for cards={cards}, or start more"
+            )
+            unrunnable = set(scheduler.unrunnable)
+            self._fail(
+                {
+                    task.key: f"task {task.key!r} is planned for card {card}, but {reason}"
+                    for task, card in self._tasks_of(changes.abandoned)
+                    if task in unrunnable or task.state == "waiting"
+                }
+            )
+        self._set_timer()
+
+    def _fail(self, messages: Mapping[Any, str]) -> None:
+        scheduler = self._scheduler
+        assert scheduler is not None
+        for key, message in messages.items():
+            task = scheduler.tasks.get(key)
+            if task is None or task.state in ("memory", "erred", "forgotten"):
+                continue
+            stimulus = f"{NAME}-failed-{time.time()}"
+            if task.state == "no-worker":
+                error = dumps(PlacementError(message))
+                recommendations = scheduler.transition(
+                    key, "erred", exception=error, cause=key, stimulus_id=stimulus
+                )
+                scheduler.transitions(recommendations, stimulus_id=stimulus)
+            else:
+                # Only running tasks take an exception along; for others it is set beforehand.
+                task.exception = dumps(PlacementError(message))
+                task.exception_text = message
+                task.exception_blame = task
+                scheduler.transitions({key: "erred"}, stimulus_id=stimulus)
+
+    def _set_timer(self) -> None:
+        self._cancel_timer()
+        deadline = self.map.next_deadline()
+        if deadline is not None:
+            delay = max(0.0, deadline - time.monotonic()) + 0.01
+            self._timer = asyncio.get_running_loop().call_later(delay, self._expire)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._apply(self.map.expire(time.monotonic()), "expired")
+
+
+def placement_of(scheduler: Scheduler) -> ChunkPlacement:
+    """The placement plugin of a scheduler.
+
+    Raises
+    ------
+    PlacementError
+        The scheduler was started without it.
+    """
+    plugin = scheduler.plugins.get(NAME)
+    if not isinstance(plugin, ChunkPlacement):
+        raise PlacementError(
+            "the scheduler runs without scheduler_plugins.chunk_placement; start it with "
+            "--preload scheduler_plugins.chunk_placement"
+        )
+    return plugin
+
+
+@click.command()
+@click.option("--cards", type=click.IntRange(min=1), default=None, help="Number of logical cards.")
+def dask_setup(scheduler: Scheduler, cards: int | None) -> None:
+    """Install the placement plugin in a scheduler, which starts it after its preloads."""
+    scheduler.add_plugin(ChunkPlacement(cards))

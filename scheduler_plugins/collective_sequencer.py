@@ -1,0 +1,487 @@
+"""Drives every collective from "all partials are there" to "done on all cards", in one order.
+
+A barrier task asks the scheduler to run its gang and waits for the answer::
+
+    barrier task --RPC--> [agree? -> locate partials -> group -> prepare -> stamp -> run] --> answer
+
+- *agree*: the manifests of the partials are compared; a difference is an error, nothing is sent;
+- *locate*: each partial is brought in by the worker that holds it;
+- *prepare*: each of those workers takes hold of the value and reports ready;
+- *stamp*: the gang gets ``(epoch, seq)``, see :mod:`scheduler_plugins._sequence`;
+- *run*: every worker of the group is told; its one collective thread runs the gang in that order.
+
+Gangs go through this concurrently, and only the stamp orders them. When an epoch fails, its gangs
+in flight start over in a new group, at most ``daskasc.collectives.retries`` times.
+
+A drive lives as long as its barrier task is processing. Once Dask takes the task back (a token was
+lost with its worker, or the client cancelled), the drive is *abandoned*: callers are told to come
+again, a gang that is stamped already runs to its end (all workers count on it), and its result is
+dropped. A result whose owner is lost before it was collected makes the barrier run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from daskasc.errors import (
+    CollectiveError,
+    CollectiveMismatchError,
+    CollectiveTimeoutError,
+    GroupChangedError,
+)
+from scheduler_plugins._group_keeper import GroupKeeper
+from scheduler_plugins._sequence import Epoch, GangPlan, Moved, contributor, disagreement
+from scheduler_plugins.chunk_placement import placement_of
+
+if TYPE_CHECKING:
+    from distributed.scheduler import Scheduler
+
+logger = logging.getLogger(__name__)
+
+NAME = "daskasc-sequencer"
+
+_POLL = 0.01
+_MOVES = 20  # times that a gang looks for its partials anew before it gives up
+_REDOS = 5  # times that a lost result makes one barrier run again
+_AGAIN = {"status": "again"}
+
+
+@dataclass(eq=False)
+class _Drive:
+    """One gang on its way."""
+
+    plan: GangPlan
+    manifests: tuple[dict[str, Any], ...]
+    outcome: asyncio.Future[dict[str, Any]]
+    hold: int  # names what workers hold for this drive, as successive drives share the gang's id
+    task: asyncio.Task[None] | None = None
+    stamped: bool = False
+    abandoned: bool = False
+    prepared: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Published:
+    """A result that waits on its owner's worker."""
+
+    plan: GangPlan
+    epoch: int
+    seq: int
+    address: str
+
+
+class CollectiveSequencer(SchedulerPlugin):
+    """Scheduler plugin that orders and drives collectives.
+
+    Attributes
+    ----------
+    counters : Counter
+        ``gangs`` finished, ``failures``, ``retries``, ``redos`` (and the group keeper's own).
+    log : deque of (epoch, seq, gang id, outcome)
+        The latest stamped gangs.
+    """
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.counters: Counter[str] = Counter()
+        self.log: deque[tuple[int, int, str, str]] = deque(maxlen=10_000)
+        self._drives: dict[Hashable, _Drive] = {}
+        self._ending: dict[Hashable, set[asyncio.Task[None]]] = {}
+        self._published: dict[Hashable, _Published] = {}
+        self._collects: dict[Hashable, Hashable] = {}
+        self._redos: Counter[Hashable] = Counter()
+        self._failures: Counter[Hashable] = Counter()
+        self._holds = itertools.count()
+        self._progress = time.monotonic()
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Register the operations that workers call."""
+        self._scheduler = scheduler
+        self.keeper = GroupKeeper(scheduler)
+        scheduler.handlers["daskasc_barrier"] = self.barrier
+        scheduler.handlers["daskasc_redo"] = self.redo
+
+    async def before_close(self) -> None:
+        """Stop all drives."""
+        tasks = [d.task for d in self._drives.values() if d.task is not None]
+        tasks += [task for ending in self._ending.values() for task in ending]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.keeper.close()
+
+    def stats(self) -> dict[str, Any]:
+        """Counters, members of the current group and the log, in plain values."""
+        current = self.keeper.book.current
+        return {
+            **dict(self.counters),
+            **dict(self.keeper.counters),
+            "epoch": current.number if current else 0,
+            "members": current.members if current else (),
+            "waiting_results": len(self._published),
+            "running": len(self._drives),
+            "log": list(self.log),
+        }
+
+    # -- operations called by workers
+
+    async def barrier(self, gang: dict[str, Any], manifests: Sequence[dict[str, Any]]) -> Any:
+        """Run a gang, or join its run; answers once all workers have finished it.
+
+        Returns
+        -------
+        dict
+            ``status`` "done" with ``epoch`` and ``seq``, or "again": reschedule the barrier task.
+        """
+        plan = GangPlan.from_message(gang)
+        key = plan.barrier_key
+        if not self._processing(key):
+            return _AGAIN
+        drive = self._drives.get(key)
+        if drive is not None and list(drive.manifests) != list(manifests):
+            self._abandon(drive)
+            drive = None
+        if drive is None:
+            outcome = asyncio.get_running_loop().create_future()
+            drive = _Drive(plan, tuple(manifests), outcome, next(self._holds))
+            drive.outcome.add_done_callback(_retrieve)
+            self._drives[key] = drive
+            drive.task = asyncio.create_task(self._run(drive))
+        return await asyncio.shield(drive.outcome)
+
+    async def redo(self, barrier_key: Hashable, epoch: int, seq: int) -> Any:
+        """A result is not where its collect task looks for it: run the barrier again."""
+        task = self._scheduler.tasks.get(barrier_key)
+        record = self._published.get(barrier_key)
+        if record is not None and (record.epoch, record.seq) != (epoch, seq):
+            return _AGAIN
+        self._redos[barrier_key] += 1
+        if self._redos[barrier_key] > _REDOS:
+            return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
+        if task is not None and task.state == "memory":
+            self._release_barrier(barrier_key)
+        return _AGAIN
+
+    # -- hooks of the scheduler
+
+    def transition(
+        self, key: Hashable, start: str, finish: str, *args: Any, stimulus_id: str, **kwargs: Any
+    ) -> None:
+        """Abandon drives whose task was taken back; forget results collected or given up."""
+        drive = self._drives.get(key)
+        if drive is not None and start == "processing" and finish not in ("processing", "memory"):
+            self._abandon(drive)
+        if finish == "memory" and key in self._collects:
+            barrier_key = self._collects.pop(key)
+            self._published.pop(barrier_key, None)
+            self._redos.pop(barrier_key, None)
+        elif finish in ("released", "forgotten", "erred") and key in self._published:
+            self._discard(self._published.pop(key))
+        if finish == "forgotten":
+            self._redos.pop(key, None)
+            self._failures.pop(key, None)
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """Fail what the lost worker took part in; run barriers again whose results it held."""
+        self.keeper.lost(worker)
+        for key, record in list(self._published.items()):
+            if record.address == worker:
+                del self._published[key]
+                self._collects.pop(record.plan.owner_collect_key, None)
+                self._release_barrier(key)
+
+    def _release_barrier(self, key: Hashable) -> None:
+        task = self._scheduler.tasks.get(key)
+        if task is not None and task.state == "memory":
+            self.counters["redos"] += 1
+            self._scheduler.transitions({key: "released"}, stimulus_id=f"{NAME}-{time.time()}")
+
+    def _processing(self, key: Hashable) -> bool:
+        task = self._scheduler.tasks.get(key)
+        return task is not None and task.state == "processing"
+
+    # -- a drive
+
+    def _abandon(self, drive: _Drive) -> None:
+        drive.abandoned = True
+        key = drive.plan.barrier_key
+        if self._drives.get(key) is drive:
+            del self._drives[key]
+        if not drive.outcome.done():
+            drive.outcome.set_result(_AGAIN)
+        if drive.task is not None and not drive.task.done():
+            self._ending.setdefault(key, set()).add(drive.task)
+            if not drive.stamped:
+                drive.task.cancel()
+
+    async def _run(self, drive: _Drive) -> None:
+        key = drive.plan.barrier_key
+        try:
+            # A stamped run of this gang that was abandoned must end before its successor starts.
+            predecessors = self._ending.get(key, set()) - {asyncio.current_task()}
+            if predecessors:
+                await asyncio.wait(predecessors)
+            answer = await self._attempts(drive)
+            if not drive.outcome.done():
+                drive.outcome.set_result(answer)
+        except asyncio.CancelledError:
+            if not drive.outcome.done():
+                drive.outcome.set_result(_AGAIN)
+            raise
+        except Exception as error:
+            self.counters["failures"] += 1
+            if not isinstance(error, CollectiveError):
+                logger.exception("Collective %s failed", drive.plan.id)
+                error = CollectiveError(f"collective {drive.plan.id}: {error!r}")
+            if not drive.outcome.done():
+                drive.outcome.set_exception(error)
+        finally:
+            if self._drives.get(key) is drive:
+                del self._drives[key]
+            ending = self._ending.get(key)
+            if ending is not None:
+                ending.discard(asyncio.current_task())
+                if not ending:
+                    del self._ending[key]
+            self._let_go(drive)
+
+    async def _attempts(self, drive: _Drive) -> dict[str, Any]:
+        plan = drive.plan
+        problem = disagreement(plan.op, plan.members, drive.manifests)
+        if problem:
+            raise CollectiveMismatchError(f"collective {plan.id}: {problem}")
+        key, moves, last = plan.barrier_key, 0, "see the scheduler's log"
+        while True:
+            if self._failures[key] > self.keeper.retries:
+                raise CollectiveError(
+                    f"collective {plan.id} failed {self._failures.pop(key)} times, "
+                    f"daskasc.collectives.retries is {self.keeper.retries}; last: {last}"
+                )
+            try:
+                epoch, sources, owner = await self._ready(drive)
+                if not self.keeper.book.usable(epoch):
+                    raise Moved("the group changed before the collective was stamped")
+                return await self._execute(drive, epoch, sources, owner)
+            except Moved as moved:
+                moves += 1
+                if moves > _MOVES:
+                    raise CollectiveError(
+                        f"collective {plan.id}: its partials moved {_MOVES} times; last: {moved}"
+                    ) from None
+                await asyncio.sleep(_POLL)
+            except GroupChangedError as error:
+                # Counted by key: a drive that is abandoned hands the count to its successor.
+                self._failures[key] += 1
+                self.counters["retries"] += 1
+                last = str(error)
+            if drive.abandoned:
+                raise asyncio.CancelledError
+
+    async def _ready(self, drive: _Drive) -> tuple[Epoch, dict[int, str], str]:
+        """Locate the partials, get a group over their workers, and have them take hold."""
+        plan = drive.plan
+        deadline = time.monotonic() + self.keeper.timeout
+        while True:
+            sources, owner, waiting, computing = self._locate(drive)
+            if not waiting and owner is not None:
+                break
+            if computing:  # Dask, or the placement's deadline, brings this wait to an end
+                deadline = time.monotonic() + self.keeper.timeout
+            elif time.monotonic() > deadline:
+                raise CollectiveTimeoutError(
+                    f"collective {plan.id}: {', '.join(waiting) or 'its owner'} not there within "
+                    f"{self.keeper.timeout:g} s (daskasc.collectives.timeout)"
+                )
+            await asyncio.sleep(_POLL)
+        epoch = await self.keeper.ensure({*sources.values(), owner})
+        wanted: dict[str, list[int]] = {}
+        for index, card in enumerate(plan.members):
+            wanted.setdefault(sources[card], []).append(index)
+        drive.prepared.update(wanted)
+        replies = await asyncio.gather(
+            *(
+                self.keeper.call(
+                    address,
+                    "collective_prepare",
+                    self.keeper.timeout,
+                    hold=drive.hold,
+                    partials=[(plan.partial_keys[i], drive.manifests[i]) for i in indices],
+                )
+                for address, indices in wanted.items()
+            ),
+            return_exceptions=True,
+        )
+        for address, reply in zip(wanted, replies, strict=True):
+            if isinstance(reply, BaseException):
+                raise Moved(f"worker {address}: {reply!r}")
+            if reply["status"] == "differs":
+                raise CollectiveMismatchError(f"collective {plan.id}: {reply['message']}")
+            if reply["status"] != "OK":
+                raise Moved(f"worker {address}: {reply['message']}")
+        return epoch, sources, owner
+
+    def _locate(self, drive: _Drive) -> tuple[dict[int, str], str | None, list[str], bool]:
+        scheduler, placement = self._scheduler, placement_of(self._scheduler)
+        group = self.keeper.members()
+        sources: dict[int, str] = {}
+        waiting: list[str] = []
+        computing = False
+        for card, key in zip(drive.plan.members, drive.plan.partial_keys, strict=True):
+            task = scheduler.tasks.get(key)
+            if task is None or task.state in ("erred", "forgotten"):
+                raise CollectiveError(
+                    f"collective {drive.plan.id}: the partial {key!r} of card {card} is gone "
+                    f"({task.state if task else 'unknown'})"
+                )
+            host = placement.host(card)
+            if task.state != "memory":
+                computing = computing or task.state != "released"
+                waiting.append(f"partial {key!r}")
+                continue
+            holders = [worker.address for worker in task.who_has or ()]
+            source, fetch = contributor(host, holders, group)
+            if source is None or fetch:
+                waiting.append(f"partial {key!r} on the worker of card {card}")
+                computing = computing or source is None
+                if source is not None and source in scheduler.workers:
+                    scheduler.request_acquire_replicas(
+                        source, [key], stimulus_id=f"{NAME}-{time.time()}"
+                    )
+            else:
+                sources[card] = source
+        owner = placement.host(drive.plan.owner)
+        return sources, owner, waiting, computing or owner is None
+
+    async def _execute(
+        self, drive: _Drive, epoch: Epoch, sources: dict[int, str], owner: str
+    ) -> dict[str, Any]:
+        plan, book = drive.plan, self.keeper.book
+        if not book.current or not book.current.in_flight:
+            self._progress = time.monotonic()
+        seq = book.stamp(epoch, plan.id)
+        drive.stamped = True
+        outcome = "failed"
+        try:
+            replies = await self._told(epoch, seq, drive, sources, owner)
+            outcome = replies[0]["status"]
+            bad = [reply for reply in replies if reply["status"] != "OK"]
+            if bad:
+                outcome = bad[0]["status"]
+                kind = CollectiveMismatchError if outcome == "mismatch" else CollectiveError
+                # The rank that refused knows why; the others only know that it did.
+                reason = max((str(r["message"]) for r in bad), key=len)
+                raise kind(f"collective {plan.id}: {reason}")
+        finally:
+            drive.stamped = False
+            book.finish(epoch, seq)
+            self.log.append((epoch.number, seq, plan.id, outcome))
+        self._progress = time.monotonic()
+        self.counters["gangs"] += 1
+        self._failures.pop(plan.barrier_key, None)
+        record = _Published(plan, epoch.number, seq, owner)
+        if drive.abandoned:
+            self._discard(record)
+            raise asyncio.CancelledError
+        self._published[plan.barrier_key] = record
+        self._collects[plan.owner_collect_key] = plan.barrier_key
+        return {"status": "done", "epoch": epoch.number, "seq": seq}
+
+    async def _told(
+        self, epoch: Epoch, seq: int, drive: _Drive, sources: dict[int, str], owner: str
+    ) -> list[dict[str, Any]]:
+        """Tell all workers of the group to run a gang; fails as a whole with the epoch."""
+        plan = drive.plan
+        ranks = {address: rank for rank, address in enumerate(epoch.members)}
+        order = {
+            "epoch": epoch.number,
+            "seq": seq,
+            "hold": drive.hold,
+            "gang": plan.id,
+            "op": plan.op,
+            "members": plan.members,
+            "partial_keys": plan.partial_keys,
+            "sources": [ranks[sources[card]] for card in plan.members],
+            "owner": ranks[owner],
+            "manifests": drive.manifests,
+        }
+        calls = {
+            asyncio.ensure_future(self._scheduler.rpc(a).daskasc_collective_run(order=order)): a
+            for a in epoch.members
+        }
+        watch = asyncio.ensure_future(self.keeper.broken(epoch).wait())
+        pending: set[asyncio.Future[Any]] = set(calls)
+        try:
+            while pending:
+                limit = self._progress + 2 * self.keeper.timeout - time.monotonic()
+                done, _ = await asyncio.wait(
+                    {*pending, watch}, timeout=max(0.0, limit), return_when="FIRST_COMPLETED"
+                )
+                pending -= done
+                problem = self._problem(calls, done - {watch}, epoch, watch)
+                if not done and time.monotonic() - self._progress > 2 * self.keeper.timeout:
+                    problem = f"no answer from {sorted(calls[c] for c in pending)}"
+                if problem:
+                    self.keeper.fail(epoch)
+                    raise GroupChangedError(f"collective {plan.id}: {problem}")
+            return [call.result() for call in calls]
+        finally:
+            for call in (*pending, watch):
+                call.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(*pending, watch, return_exceptions=True)
+
+    @staticmethod
+    def _problem(
+        calls: dict[asyncio.Future[Any], str],
+        done: set[asyncio.Future[Any]],
+        epoch: Epoch,
+        watch: asyncio.Future[Any],
+    ) -> str | None:
+        for call in done:
+            error = call.exception()
+            if error is not None:
+                return f"worker {calls[call]}: {error!r}"
+            if call.result()["status"] == "broken":
+                return f"worker {calls[call]}: {call.result()['message']}"
+        return f"epoch {epoch.number} failed" if watch.done() else None
+
+    # -- results and holds on workers
+
+    def _discard(self, record: _Published) -> None:
+        self._collects.pop(record.plan.owner_collect_key, None)
+        stamp = {"epoch": record.epoch, "seq": record.seq}
+        self._tell(record.address, {"op": "daskasc-drop-result", "gang": record.plan.id, **stamp})
+
+    def _let_go(self, drive: _Drive) -> None:
+        for address in drive.prepared:
+            self._tell(address, {"op": "daskasc-let-go", "hold": drive.hold})
+
+    def _tell(self, address: str, message: dict[str, Any]) -> None:
+        stream = self._scheduler.stream_comms.get(address)
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.send(message)
+
+
+def _retrieve(future: asyncio.Future[Any]) -> None:
+    """Mark an exception as seen, should its caller be gone."""
+    if not future.cancelled():
+        future.exception()
+
+
+@click.command()
+def dask_setup(scheduler: Scheduler) -> None:
+    """Install the sequencer in a scheduler, which starts it after its preloads."""
+    scheduler.add_plugin(CollectiveSequencer())

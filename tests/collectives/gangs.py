@@ -1,0 +1,138 @@
+"""Graphs of collectives and clusters that run them, for the tests of this folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+from dask._task_spec import Task, TaskRef
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+from distributed import Client, LocalCluster
+
+from daskasc.collectives import CollectivesPlugin, Gang, barrier, collect, deposit
+
+SCHEDULER_PRELOADS = [
+    "scheduler_plugins.chunk_placement",
+    "scheduler_plugins.collective_sequencer",
+]
+
+
+@contextmanager
+def cluster(cards: int = 3, **settings: Any) -> Iterator[Client]:
+    """A cluster with one plain worker process a card and the plugins of this project."""
+    arguments = [["--cards", str(cards)], []]
+    options = {
+        "distributed.scheduler.allowed-failures": 10,
+        "distributed.comm.retry.count": 0,
+        **{f"daskasc.{key}": value for key, value in settings.items()},
+    }
+    with (
+        dask.config.set(options),
+        LocalCluster(
+            n_workers=cards,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            memory_limit=0,
+            scheduler_kwargs={"preload": SCHEDULER_PRELOADS, "preload_argv": arguments},
+        ) as local,
+        Client(local) as client,
+    ):
+        client.register_plugin(CollectivesPlugin())
+        yield client
+
+
+def gang(name: str, members: tuple[int, ...], owner: int, op: str, cards: int = 3) -> Gang:
+    return Gang(
+        id=name,
+        members=members,
+        owner=owner,
+        op=op,
+        partial_keys=tuple(f"{name}-partial-{c}" for c in members),
+        barrier_key=f"{name}-barrier",
+        collect_keys=tuple(f"{name}-collect-{c}" for c in members),
+        cards=cards,
+    )
+
+
+def finish(result: Any, *_: Any) -> Any:
+    return result
+
+
+def host(result: Any) -> Any:
+    """Bring arrays of the card to NumPy, wherever they are nested."""
+    from daskasc.collectives._manifest import flatten, unflatten
+
+    skeleton, leaves = flatten(result)
+    return unflatten(skeleton, [x.asnumpy() if hasattr(x, "asnumpy") else x for x in leaves])
+
+
+class Graph:
+    """Collects gangs into one graph with the annotations that the plugins read."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.cards: dict[str, int] = {}
+        self.gangs: dict[str, str] = {}
+        self.results: list[str] = []
+
+    def add(self, gang: Gang, make: Callable[..., Any], *args: Any) -> str:
+        """One collective; ``make(*args, card)`` gives the partial of a card."""
+        tokens = []
+        for card, key in zip(gang.members, gang.partial_keys, strict=True):
+            self._put(Task(key, make, *args, card), card, gang)
+            token = f"{gang.id}-deposit-{card}"
+            tokens.append(token)
+            self._put(Task(token, deposit, TaskRef(key), gang, card), card, gang)
+        refs = [TaskRef(token) for token in tokens]
+        self._put(Task(gang.barrier_key, barrier, gang, *refs), gang.owner, gang)
+        for card, key, partial in zip(
+            gang.members, gang.collect_keys, gang.partial_keys, strict=True
+        ):
+            task = Task(key, collect, TaskRef(gang.barrier_key), TaskRef(partial), gang, card)
+            self._put(task, card, gang)
+        mine = gang.collect_keys[gang.members.index(gang.owner)]
+        others = [TaskRef(k) for k in gang.collect_keys if k != mine]
+        result = f"{gang.id}-result"
+        self._put(Task(result, finish, TaskRef(mine), *others), gang.owner, gang)
+        self.results.append(result)
+        return result
+
+    def _put(self, task: Task, card: int, gang: Gang) -> None:
+        self.tasks[task.key] = task
+        self.cards[task.key] = card
+        self.gangs[task.key] = gang.id
+
+    def submit(self, client: Client) -> list[Any]:
+        layer = MaterializedLayer(
+            self.tasks,
+            annotations={"card": self.cards.get, "gang": self.gangs.get},
+        )
+        graph = HighLevelGraph({"gangs": layer}, {"gangs": set()})
+        return client.get(graph, self.results, sync=False)
+
+
+def numbers(name: str, card: int) -> np.ndarray:
+    """A partial whose value depends on the gang and the card."""
+    return np.full(5, 10.0 * card + len(name)) + int(name[1:])
+
+
+def note(path: str, line: str) -> None:
+    with Path(path).open("a") as file:
+        file.write(line + "\n")
+
+
+def noted(path: str, name: str, delay: float, card: int) -> np.ndarray:
+    note(path, f"{name}-{card}")
+    time.sleep(delay)
+    return numbers(name, card)
+
+
+def pid(dask_worker: Any) -> int:
+    return os.getpid()
