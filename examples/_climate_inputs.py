@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def synthetic_scenario(cache: Path, size: int) -> Scenario:
     days, ny, nx = shape
     # what is rounded to 1/8 K packs about 2.95 : 1
     free = shutil.disk_usage(cache if cache.exists() else cache.parent).free
-    target = cache / f"synthetic-{days}x{ny}x{nx}-v1.zarr"
+    target = cache / f"synthetic-{days}x{ny}x{nx}-v2.zarr"
     if not target.exists() and size / 2.5 > free:
         raise InputError(
             f"--synthetic: {size >> 20} MiB need about {int(size / 2.95) >> 20} MiB of disk, "
@@ -115,7 +116,7 @@ def synthetic_scenario(cache: Path, size: int) -> Scenario:
 
 def synthetic_shape(size: int) -> tuple[int, int, int]:
     """Days, latitudes and longitudes of a grid of about `size` bytes of float32."""
-    days = int(np.datetime64(f"{LAST_YEAR + 1}-01-01") - np.datetime64(f"{FIRST_YEAR}-01-01"))
+    days = (date(LAST_YEAR + 1, 1, 1) - date(FIRST_YEAR, 1, 1)).days
     ny = round((size / 4 / days / 2) ** 0.5)
     if ny < 4:
         least = 4 * days * 2 * 16
@@ -197,10 +198,21 @@ class World:
         values += self.mean
         values += self.season * cycle
         values += self.warming * decades
+        values += self._years(day)
         values *= QUANTUM
         np.rint(values, out=values)
         values /= QUANTUM
         return values
+
+    def _years(self, day: np.ndarray) -> np.ndarray:
+        """Warm and cold years, standard deviation about 0.15 K."""
+        years = (day / 365.25).astype(int)
+        words = {
+            int(y): int(np.random.Philox(key=[SEED, 10**7 + int(y)]).random_raw())
+            for y in np.unique(years)
+        }
+        shares = [sum((words[int(y)] >> shift) & 255 for shift in (0, 8, 16, 24)) for y in years]
+        return ((np.asarray(shares) - 510) * 0.001).astype("f4")[:, None, None]
 
     def _weather(self, day: int) -> np.ndarray:
         """Noise of one day: sums of two random bytes, standard deviation 1.5 K.

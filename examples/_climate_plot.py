@@ -68,7 +68,7 @@ def _map(
     change = result["change"].transpose(axes.latitude, axes.longitude)
     lon, lat = change[axes.longitude].values, change[axes.latitude].values
     largest = float(np.nanpercentile(np.abs(change.values), 99.5))
-    step = _nice(largest / 7)
+    step = _nice(largest / 12)
     count = max(2, int(np.ceil(largest / step)))
     levels = np.arange(-count, count + 1) * step
     mesh = ax.pcolormesh(
@@ -85,12 +85,16 @@ def _map(
     stretch = 1 / np.cos(np.deg2rad(middle))
     wide = (lon.max() - lon.min()) / max(1e-9, lat.max() - lat.min())
     ax.set_aspect(stretch if wide / stretch < 2.2 else "auto")
+    ax.set_anchor("N")
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 3, 6, 10]))
     ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 3, 6, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(_longitude))
     ax.yaxis.set_major_formatter(FuncFormatter(_latitude))
     ax.set_title(f"{label}: change {late} against {base}".replace("-", "\u2013"))
-    shown = levels[levels >= 0] if np.nanmin(change.values) >= 0 else levels
+    # the colours stay centred at zero; a half that no value reaches is not shown
+    lowest, highest = float(np.nanmin(change.values)), float(np.nanmax(change.values))
+    below, above = lowest < levels[0], highest > levels[-1]
+    extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[below, above]
     bar = ax.figure.colorbar(
         mesh,
         ax=ax,
@@ -98,18 +102,21 @@ def _map(
         pad=0.03,
         shrink=0.92,
         aspect=38,
-        extend="both",
-        ticks=levels[:: max(1, len(levels) // 14)],
+        extend=extend,
+        ticks=levels[:: max(1, len(levels) // 14)] if lowest < 0 else levels,
     )
+    if lowest >= 0:
+        bar.ax.set_xlim(0, levels[-1])
+    elif highest <= 0:
+        bar.ax.set_xlim(levels[0], 0)
     bar.set_label(f"difference of the means ({units})")
     bar.outline.set_edgecolor(SOFT)
-    if len(shown) != len(levels):
-        # the colours stay centred at zero; the half that no value reaches is not shown
-        bar.ax.set_xlim(0, levels[-1])
 
 
 def _isotherms(ax: Any, normal: Any, lon: np.ndarray, lat: np.ndarray, units: str) -> None:
     """Thin lines of the normals, which tell where on Earth one is."""
+    from matplotlib.patheffects import withStroke
+
     values = normal.values
     if units == "K":
         values = values - 273.15
@@ -121,16 +128,17 @@ def _isotherms(ax: Any, normal: Any, lon: np.ndarray, lat: np.ndarray, units: st
         return
     lines = ax.contour(lon, lat, values, levels=levels, colors=INK, linewidths=0.7, alpha=0.75)
     unit = "\u00b0C" if units == "K" else units
-    ax.clabel(lines, fmt=lambda v: f"{v:g} {unit}", fontsize=7.5, inline_spacing=3)
+    labels = ax.clabel(lines, fmt=lambda v: f"{v:g} {unit}", fontsize=7.5, inline_spacing=3)
+    for label in labels:
+        label.set_path_effects([withStroke(linewidth=2, foreground="white", alpha=0.7)])
 
 
 def _series(ax: Any, results: dict[str, xr.Dataset], base: Any, units: str) -> None:
-    ax.axvspan(base.first, base.last + 1, color="#eeeeee", zorder=0, lw=0)
+    label = f"base period {base}".replace("-", "\u2013")
+    ax.axvspan(base.first, base.last + 1, color="#ececec", zorder=0, lw=0, label=label)
     ax.axhline(0, color=SOFT, lw=0.8, zorder=1)
-    lowest = np.inf
     for colour, (label, result) in zip(COLOURS, results.items(), strict=False):
         annual, smooth = result["annual_anomaly"], result["running_mean"]
-        lowest = min(lowest, float(annual.min()))
         ax.plot(annual["year"], annual, color=colour, lw=0.8, alpha=0.38)
         ax.plot(smooth["year"], smooth, color=colour, lw=2.4, label=f"{label}, 10-year mean")
         end = smooth.dropna("year")[-1:]
@@ -144,25 +152,17 @@ def _series(ax: Any, results: dict[str, xr.Dataset], base: Any, units: str) -> N
                 weight="bold",
                 va="center",
             )
-    ax.text(
-        (base.first + base.last + 1) / 2,
-        0.03,
-        f"base\n{base}".replace("-", "\u2013"),
-        transform=ax.get_xaxis_transform(),
-        ha="center",
-        color=SOFT,
-        fontsize=8.5,
-    )
     ax.plot([], [], color=SOFT, lw=0.8, label="single years")
     ax.set_title("Regional mean, weighted by area")
     ax.set_ylabel(f"anomaly against {base} ({units})".replace("-", "\u2013"))
     ax.set_xlabel("year")
-    first, last = ax.get_xlim()
-    ax.set_xlim(first, last + 0.09 * (last - first))
+    years = next(iter(results.values()))["year"].values
+    first, last = float(years.min()), float(years.max())
+    ax.set_xlim(first - 0.02 * (last - first), last + 0.13 * (last - first))
     ax.grid(axis="y", color="#dddddd", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="upper left", frameon=False)
+    ax.legend(loc="upper left", framealpha=0.9, edgecolor="none")
 
 
 def _nice(value: float) -> float:

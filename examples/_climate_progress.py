@@ -69,7 +69,8 @@ class _Bar:
 
     def draw(self, share: float) -> None:
         seconds = time.monotonic() - self.started
-        line = f"  {self.title:<34} [{'#' * int(share * WIDTH):<{WIDTH}}] {share:4.0%} {seconds:6.1f} s"
+        done = "#" * int(share * WIDTH)
+        line = f"  {self.title:<34} [{done:<{WIDTH}}] {share:4.0%} {seconds:6.1f} s"
         if self.terminal:
             print(f"\r{line}", end="", flush=True)
         elif int(share * 4) > self.quarter and share < 1:
@@ -77,10 +78,9 @@ class _Bar:
             print(line, flush=True)
 
     def close(self, finished: bool) -> None:
+        """Draw the full bar, or leave the line of one that was cut short."""
+        start = "\r" if self.terminal else ""
         if finished:
-            self.quarter = 0
-            terminal, self.terminal = self.terminal, True
-            start = "\r" if terminal else ""
             seconds = time.monotonic() - self.started
             print(f"{start}  {self.title:<34} [{'#' * WIDTH}] 100% {seconds:6.1f} s", flush=True)
         elif self.terminal:

@@ -290,6 +290,11 @@ def print_table(
 ) -> None:
     """Print what a person wants to know first."""
     units = next(iter(results.values()))["normals"].attrs["units"]
+
+    def last(series: xr.DataArray) -> float:
+        found = series.dropna("year")
+        return float(found[-1]) if found.size else float("nan")
+
     rows = [("", *results)]
     for title, value in (
         (f"regional mean {base} ({units})", lambda d: f"{d.attrs['regional_normal']:.2f}"),
@@ -298,7 +303,7 @@ def print_table(
             "last 10-year mean, anomaly",
             lambda d: f"{float(d['running_mean'].dropna('year')[-1]):+.2f}",
         ),
-        ("last year, anomaly", lambda d: f"{float(d['annual_anomaly'][-1]):+.2f}"),
+        ("last year, anomaly", lambda d: f"{last(d['annual_anomaly']):+.2f}"),
         (f"trend ({units}/decade)", lambda d: f"{d.attrs['regional_trend']:+.3f}"),
         ("  least of a grid point", lambda d: f"{float(d['trend'].min()):+.3f}"),
         ("  greatest of a grid point", lambda d: f"{float(d['trend'].max()):+.3f}"),
