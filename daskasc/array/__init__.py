@@ -1,0 +1,84 @@
+"""Arrays in a card's memory, and the NumPy and array API namespace over them.
+
+``from_numpy`` and ``asnumpy`` cross between host and card; every NumPy function works on
+:class:`AscendArray`, and this module offers the same names (``daskasc.array.sum``), with creation
+functions that make arrays on the card. Importing this package imports torch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array
+import numpy as np
+
+from daskasc.array import (
+    _linalg,  # noqa: F401 - fills the table
+    _nan_reductions,  # noqa: F401
+    _numerics,  # noqa: F401
+    _selection,  # noqa: F401
+    _shaping,  # noqa: F401
+    _sorting,  # noqa: F401
+)
+from daskasc.array._array import AscendArray
+from daskasc.array._creation import (
+    arange,
+    array,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from daskasc.array._dispatch import TABLE
+from daskasc.array._storage import from_numpy
+
+__all__ = [
+    "TABLE",
+    "AscendArray",
+    "arange",
+    "array",
+    "asarray",
+    "asnumpy",
+    "astype",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+def asnumpy(x: Any) -> np.ndarray[Any, Any]:
+    """NumPy array of an AscendArray or of anything that NumPy takes."""
+    return x.asnumpy() if isinstance(x, AscendArray) else np.asarray(x)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """Array of another dtype (array API standard)."""
+    return asarray(x).astype(dtype, copy=copy)
+
+
+def __getattr__(name: str) -> Any:
+    """NumPy's function, dtype or constant of that name; it dispatches on its arguments."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(np, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+dask.array.register_chunk_type(AscendArray)

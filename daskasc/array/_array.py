@@ -1,0 +1,422 @@
+"""AscendArray: one chunk in a card's memory, with NumPy's semantics.
+
+An array is one slot around a torch tensor. Shapes, views and memory are torch's; dtypes,
+promotion, indexing and results are NumPy's. Methods go through the same table as NumPy's
+functions, so ``x.sum()`` and ``np.sum(x)`` are one implementation.
+
+Where torch cannot do what NumPy does, the array refuses instead of differing: torch has no
+negative strides, so ``x[::-1]`` is a copy, and writing through it raises.
+
+Arrays are not locked: like NumPy's, they may be read by many threads and written by one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from daskasc import _handoff, config, device
+from daskasc.array import _dispatch, _indexing, _operators, _storage
+from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
+from daskasc.array._operators import binary, can_cast, in_place, unary
+from daskasc.array._storage import wrap
+from daskasc.array._ufuncs import array_ufunc
+from daskasc.errors import HostConversionError, HostCopyWarning
+
+_ADVICE = (
+    "an array on a card is not converted to NumPy implicitly: call .asnumpy() (or compute() on a "
+    'Dask array), or set daskasc.host-conversion to "warn" or "allow"'
+)
+
+
+class AscendArray:
+    """Array in the memory of this process's card.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor
+        The elements; kept, not copied.
+    """
+
+    __slots__ = ("__weakref__", "_copied", "_lease", "_t")
+    __ascend_array__ = True
+    __array_priority__ = 100.0
+    __hash__ = None  # type: ignore[assignment]
+
+    _t: Any
+    _lease: Any
+    _copied: bool
+
+    def __init__(self, tensor: Any) -> None:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"AscendArray takes a torch tensor; got {type(tensor).__name__}. "
+                "Use daskasc.array.asarray for other things"
+            )
+        device.numpy_dtype(tensor.dtype)
+        self._t = tensor.detach() if tensor.requires_grad else tensor
+        _storage.account(self)
+
+    # -- attributes
+
+    @property
+    def tensor(self) -> Any:
+        """The torch tensor."""
+        return self._t
+
+    @property
+    def backend(self) -> device.Backend:
+        """Backend of this process's card."""
+        return device.current()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of the elements."""
+        return NUMPY[self._t.dtype]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return tuple(self._t.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return int(self._t.ndim)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(self._t.numel())
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return int(self._t.numel()) * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
+        return tuple(step * self.itemsize for step in self._t.stride())
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Layout of the elements, by NumPy's names."""
+        transposed = self._t.permute(*reversed(range(self._t.ndim)))
+        return {
+            "C_CONTIGUOUS": bool(self._t.is_contiguous()),
+            "F_CONTIGUOUS": bool(transposed.is_contiguous()),
+            "WRITEABLE": not getattr(self, "_copied", False),
+        }
+
+    @property
+    def device(self) -> str:
+        """Where the elements are, by the array API standard's property."""
+        return str(self._t.device)
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes reversed, a view."""
+        return wrap(self._t.permute(*reversed(range(self._t.ndim))))
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes swapped, a view."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return wrap(self._t.transpose(-2, -1))
+
+    @property
+    def real(self) -> Any:
+        """Real parts, a view."""
+        return wrap(self._t.real) if self._t.is_complex() else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary parts, a view; zeros for real dtypes."""
+        return wrap(self._t.imag if self._t.is_complex() else torch.zeros_like(self._t))
+
+    # -- to the host, explicitly and not
+
+    def asnumpy(self) -> np.ndarray[Any, Any]:
+        """Copy the elements into a NumPy array."""
+        return device.current().download(self._t)
+
+    get = asnumpy
+
+    def item(self, *index: Any) -> Any:
+        """Return one element as a Python scalar."""
+        tensor = self._t
+        if index:
+            flat = index[0] if len(index) == 1 else index
+            tensor = tensor.reshape(-1)[flat] if isinstance(flat, int) else tensor[tuple(flat)]
+        if tensor.numel() != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return tensor.item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists."""
+        return self.asnumpy().tolist()
+
+    def tobytes(self) -> bytes:
+        """Return the elements as bytes in C order."""
+        return self.asnumpy().tobytes()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        mode = config.host_conversion()
+        if mode == "error":
+            raise HostConversionError(_ADVICE)
+        if copy is False:
+            raise ValueError("elements on a card cannot become a NumPy array without a copy")
+        device.counters.add("host_copies", 1)
+        if mode == "warn":
+            warnings.warn(f"copied {self.nbytes} bytes: {_ADVICE}", HostCopyWarning, stacklevel=2)
+        host = self.asnumpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self._t.numel() != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                "Use a.any() or a.all()"
+                if self._t.numel()
+                else "The truth value of an empty array is ambiguous. Use `array.size > 0`"
+            )
+        return bool(self._t.item())
+
+    def _scalar(self) -> Any:
+        if self._t.ndim or self._t.numel() != 1:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self._t.item()
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self._t.ndim:
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return int(self._t.item())
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.asnumpy(), separator=", ", prefix="AscendArray(")
+        return f"AscendArray({text}, dtype={self.dtype})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self._t.item(), spec) if not self._t.ndim else str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _handoff.rebuild, (self.asnumpy(), device.has_card())
+
+    def __copy__(self) -> Any:
+        return wrap(self._t.clone())
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return wrap(self._t.clone())
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._t.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self._t.__dlpack_device__()
+
+    # -- protocols
+
+    __array_ufunc__ = array_ufunc
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        for kind in types:
+            if kind is not AscendArray and kind is not np.ndarray:
+                return NotImplemented
+        return _dispatch.call(func, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return _storage.namespace()
+
+    # -- containers
+
+    def __len__(self) -> int:
+        if not self._t.ndim:
+            raise TypeError("len() of unsized object")
+        return int(self._t.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._t.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self._t.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __getitem__(self, index: Any) -> Any:
+        tensor, copied = _indexing.getitem(self._t, index)
+        result = wrap(tensor)
+        if copied:
+            result._copied = True
+        return result
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._check_writable()
+        _indexing.setitem(self._t, index, value)
+
+    def _check_writable(self) -> None:
+        if getattr(self, "_copied", False):
+            raise ValueError(
+                "this array was made by a negative step, a flip or a window and is a copy (or "
+                "overlaps itself), because torch has no such strides; NumPy would write into the "
+                "original. Write into .copy() of it, or into the original"
+            )
+
+    def _write(self, tensor: Any) -> None:
+        """Store a tensor that broadcasts to this shape, safe where both share memory."""
+        self._check_writable()
+        _indexing.store(self._t, tensor)
+
+    # -- operators
+
+    __add__, __radd__ = binary(np.add), binary(np.add, True)
+    __sub__, __rsub__ = binary(np.subtract), binary(np.subtract, True)
+    __mul__, __rmul__ = binary(np.multiply), binary(np.multiply, True)
+    __truediv__, __rtruediv__ = binary(np.true_divide), binary(np.true_divide, True)
+    __floordiv__, __rfloordiv__ = binary(np.floor_divide), binary(np.floor_divide, True)
+    __mod__, __rmod__ = binary(np.remainder), binary(np.remainder, True)
+    __divmod__, __rdivmod__ = binary(np.divmod), binary(np.divmod, True)
+    __pow__, __rpow__ = binary(np.power), binary(np.power, True)
+    __and__, __rand__ = binary(np.bitwise_and), binary(np.bitwise_and, True)
+    __or__, __ror__ = binary(np.bitwise_or), binary(np.bitwise_or, True)
+    __xor__, __rxor__ = binary(np.bitwise_xor), binary(np.bitwise_xor, True)
+    __lshift__, __rlshift__ = binary(np.left_shift), binary(np.left_shift, True)
+    __rshift__, __rrshift__ = binary(np.right_shift), binary(np.right_shift, True)
+    __eq__, __ne__ = binary(np.equal), binary(np.not_equal)
+    __lt__, __le__ = binary(np.less), binary(np.less_equal)
+    __gt__, __ge__ = binary(np.greater), binary(np.greater_equal)
+    __neg__, __pos__ = unary(np.negative), unary(np.positive)
+    __abs__, __invert__ = unary(np.absolute), unary(np.invert)
+    __iadd__, __isub__ = in_place(np.add), in_place(np.subtract)
+    __imul__, __itruediv__ = in_place(np.multiply), in_place(np.true_divide)
+    __ifloordiv__, __imod__ = in_place(np.floor_divide), in_place(np.remainder)
+    __ipow__, __iand__ = in_place(np.power), in_place(np.bitwise_and)
+    __ior__, __ixor__ = in_place(np.bitwise_or), in_place(np.bitwise_xor)
+    __ilshift__, __irshift__ = in_place(np.left_shift), in_place(np.right_shift)
+
+    def __matmul__(self, other: Any) -> Any:
+        if not _operators.accepts(other, AscendArray):
+            return NotImplemented
+        return _dispatch.call(np.matmul, (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if not _operators.accepts(other, AscendArray):
+            return NotImplemented
+        return _dispatch.call(np.matmul, (other, self), {})
+
+    # -- methods with an own form
+
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
+        """Array of another dtype; the array itself where nothing changes and `copy` is False."""
+        wanted = np.dtype(dtype)
+        target = torch_dtype(wanted)
+        if casting != "unsafe" and not can_cast(self.dtype, wanted, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the "
+                f"rule '{casting}'"
+            )
+        if target is self._t.dtype:
+            return wrap(self._t.clone()) if copy else self
+        return wrap(cast(self._t, target))
+
+    def copy(self, order: str = "C") -> Any:
+        """Return a copy in own memory."""
+        return wrap(self._t.clone(memory_format=torch.contiguous_format))
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
+        if dtype is None or dtype is AscendArray:
+            return wrap(self._t.view(self._t.shape))
+        return wrap(self._t.view(torch_dtype(dtype)))
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to a scalar."""
+        self[...] = value
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        """Return the elements under another shape; a view where strides allow."""
+        wanted = shape[0] if len(shape) == 1 else shape
+        return _dispatch.call(np.reshape, (self, wanted), kwargs)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return the array with permuted axes, a view."""
+        wanted = axes[0] if len(axes) == 1 else (axes or None)
+        return _dispatch.call(np.transpose, (self, wanted), {})
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return a 1-D copy."""
+        return _dispatch.call(np.ravel, (self,), {"order": order}).copy()
+
+    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+        """Sort in place."""
+        self._write(_dispatch.call(np.sort, (self,), {"axis": axis, **kwargs})._t)
+
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """Dot product, as :func:`numpy.dot`."""
+        return _dispatch.call(np.dot, (self, other), {"out": out})
+
+    def conj(self) -> Any:
+        """Complex conjugate."""
+        return _operators.apply(np.conjugate, (self,))
+
+    conjugate = conj
+
+    def to_device(self, where: str, /, *, stream: Any = None) -> Any:
+        """Return the array itself: a process owns one card (array API standard)."""
+        if where not in (self.device, "cpu") or where != self.device:
+            raise ValueError(f"device is {where!r}; this process has {self.device!r} only")
+        return self
+
+
+def _method(name: str, function: Any) -> Any:
+    """Method that calls a NumPy function's implementation with the array as first argument."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _dispatch.call(function, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"AscendArray.{name}"
+    method.__doc__ = f"As :func:`numpy.{function.__name__}` with this array as first argument."
+    return method
+
+
+for _name in (
+    "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal max "
+    "mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace "
+    "var partition"
+).split():
+    if _name != "partition":
+        setattr(AscendArray, _name, _method(_name, getattr(np, _name)))
+
+_storage.bind(AscendArray)
+
+__all__ = ["AscendArray", "promote"]

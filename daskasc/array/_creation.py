@@ -1,0 +1,271 @@
+"""New arrays: from host data, filled, by ranges, and like another one.
+
+These implement NumPy's creation functions called with ``like=`` (NumPy drops that argument before
+it dispatches) and are the creation functions of the array API namespace. Everything is made on
+this process's card; ``order`` and ``subok`` have no meaning there and are accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from daskasc import device
+from daskasc.array import _dispatch, _indexing
+from daskasc.array._dispatch import implements
+from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
+from daskasc.array._storage import from_numpy, tensor_of, wrap
+
+_FLOAT64 = np.dtype("f8")
+
+
+def _place() -> Any:
+    return device.current().torch_device
+
+
+def _dtype(dtype: Any) -> Any:
+    """Torch dtype asked for; the default float under the promotion policy for None."""
+    return torch_dtype(result(_FLOAT64) if dtype is None else dtype)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if _dispatch.is_array(shape):
+        shape = shape.tolist()
+    sizes = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
+    return tuple(int(n.__index__()) for n in sizes)
+
+
+@implements(np.asarray, np.asanyarray, np.ascontiguousarray)
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    """AscendArray of anything array-like; an AscendArray of the right dtype is returned itself."""
+    if _dispatch.is_array(a) and (dtype is None or a.dtype == np.dtype(dtype)):
+        return a.copy() if copy else a
+    if isinstance(a, torch.Tensor):
+        return wrap(a if dtype is None else cast(a, torch_dtype(dtype)))
+    if dtype is not None and not _dispatch.is_array(a) and not _nested_arrays(a):
+        # converted by NumPy, so that Python integers out of range raise as they do there
+        return from_numpy(np.asarray(a, dtype))
+    tensor = tensor_of(a)
+    return wrap(tensor if dtype is None else cast(tensor, torch_dtype(dtype)))
+
+
+def _nested_arrays(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(
+        _dispatch.is_array(item) or _nested_arrays(item) for item in value
+    )
+
+
+@implements(np.array)
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+) -> Any:
+    """As :func:`numpy.array`."""
+    made = asarray(object, dtype, copy=copy)
+    while made.ndim < ndmin:
+        made = made[None]
+    return made
+
+
+@implements(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """As :func:`numpy.copy`."""
+    return asarray(a).copy()
+
+
+@implements(np.empty)
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    """As :func:`numpy.empty`."""
+    return wrap(torch.empty(_shape(shape), dtype=_dtype(dtype), device=_place()))
+
+
+@implements(np.zeros)
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    """As :func:`numpy.zeros`."""
+    return wrap(torch.zeros(_shape(shape), dtype=_dtype(dtype), device=_place()))
+
+
+@implements(np.ones)
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    """As :func:`numpy.ones`."""
+    return wrap(torch.ones(_shape(shape), dtype=_dtype(dtype), device=_place()))
+
+
+@implements(np.full)
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Any:
+    """As :func:`numpy.full`."""
+    if dtype is None:
+        dtype = getattr(fill_value, "dtype", None) or np.asarray(fill_value).dtype
+    made = empty(shape, dtype)
+    made[...] = fill_value
+    return made
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any]:
+    tensor = tensor_of(a)
+    return (
+        tuple(tensor.shape) if shape is None else _shape(shape),
+        NUMPY[tensor.dtype] if dtype is None else dtype,
+    )
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.empty_like`."""
+    return empty(*_like(prototype, dtype, shape))
+
+
+@implements(np.zeros_like)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.zeros_like`."""
+    return zeros(*_like(a, dtype, shape))
+
+
+@implements(np.ones_like)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.ones_like`."""
+    return ones(*_like(a, dtype, shape))
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.full_like`."""
+    sizes, wanted = _like(a, dtype, shape)
+    return full(sizes, fill_value, wanted)
+
+
+@implements(np.arange)
+def arange(
+    start: Any = None,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.arange`."""
+    # NumPy makes the values: its rounding of start + i * step differs from torch's
+    bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop, step)]
+    start, stop, step = bounds
+    if stop is None:
+        start, stop = 0, start
+    ranged: Any = np.arange
+    return from_numpy(ranged(start, stop, 1 if step is None else step, dtype))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int = 50, *, endpoint: bool = True, dtype: Any = None, **_: Any
+) -> Any:
+    """As :func:`numpy.linspace`, for the array API namespace."""
+    bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop)]
+    spaced: Any = np.linspace
+    return from_numpy(spaced(*bounds, num, endpoint=endpoint, dtype=dtype))
+
+
+@implements(np.eye)
+def eye(
+    N: Any,
+    M: Any = None,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.eye`."""
+    made = zeros((int(N), int(N if M is None else M)), np.float64 if dtype is None else dtype)
+    made._t.diagonal(k).fill_(1)
+    return made
+
+
+@implements(np.identity)
+def identity(n: Any, dtype: Any = None) -> Any:
+    """As :func:`numpy.identity`."""
+    return eye(n, dtype=dtype)
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """As :func:`numpy.meshgrid`."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    tensors = [tensor_of(x).reshape(-1) for x in xi]
+    n = len(tensors)
+    grids = []
+    for i, tensor in enumerate(tensors):
+        axis = 1 - i if indexing == "xy" and i < 2 and n > 1 else i
+        grids.append(tensor.reshape([-1 if j == axis else 1 for j in range(n)]))
+    if not sparse:
+        shape = np.broadcast_shapes(*(tuple(g.shape) for g in grids))
+        grids = [g.expand(shape) for g in grids]
+    return tuple(wrap(g.clone() if copy else g) for g in grids)
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """As :func:`numpy.copyto`."""
+    source = tensor_of(src)
+    if not _dispatch.is_array(dst):
+        raise TypeError("copyto from a card into a NumPy array: call .asnumpy() on the source")
+    weak = type(src) in (int, float, complex)
+    if not weak and not np.can_cast(NUMPY[source.dtype], dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {NUMPY[source.dtype]!r} to {dst.dtype!r} according to "
+            f"the rule '{casting}'"
+        )
+    if where is True:
+        dst[...] = src
+        return
+    mask = tensor_of(where, torch.bool)
+    dst._check_writable()
+    _indexing.store(dst._t, torch.where(mask, cast(source, dst._t.dtype), dst._t))

@@ -1,0 +1,207 @@
+"""The table of NumPy functions, and the way over the host for what is not in it.
+
+``TABLE`` maps a NumPy function to its implementation on the card. Modules of this package fill it
+with :func:`implements`; breadth is more rows, never more branches. A function outside the table,
+or one whose implementation raises :class:`NeedsHost` (an operator and dtype without a kernel),
+is computed on the host: arguments come down, NumPy computes, results go up again. Each such call
+is counted, and obeys ``daskasc.fallback``.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from daskasc import config, device
+from daskasc.errors import HostFallbackError, HostFallbackWarning, UnsupportedDTypeError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TABLE: dict[Any, Callable[..., Any]] = {}
+# functions that write into their first argument
+IN_PLACE: set[Any] = {
+    np.copyto,
+    np.fill_diagonal,
+    np.place,
+    np.put,
+    np.put_along_axis,
+    np.putmask,
+}
+_said: set[str] = set()
+_lock = threading.Lock()
+
+
+class NeedsHost(Exception):
+    """Raised by an implementation that has no form on the card for these arguments."""
+
+
+def implements(*functions: Any) -> Callable[[F], F]:
+    """Register an implementation of one or several NumPy functions."""
+
+    def register(implementation: F) -> F:
+        for function in functions:
+            TABLE[function] = implementation
+        return implementation
+
+    return register
+
+
+def call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a NumPy function on the card, or on the host where the card has no form of it."""
+    implementation = TABLE.get(function)
+    if implementation is not None:
+        try:
+            return implementation(*args, **kwargs)
+        except NeedsHost:
+            pass
+        except NotImplementedError as error:
+            # torch's wording for a dtype without a kernel
+            if "not implemented for" not in str(error) and "not support" not in str(error):
+                raise
+    return on_host(name_of(function), function, args, kwargs)
+
+
+def name_of(function: Any) -> str:
+    """Name under which a function is counted and said."""
+    if isinstance(function, np.ufunc):
+        return f"numpy.{function.__name__}"
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def require(operator: str, *tensors: Any) -> None:
+    """Raise :class:`NeedsHost` unless the card has a kernel of `operator` for these tensors."""
+    backend = device.current()
+    for tensor in tensors:
+        if not backend.supports(operator, device.numpy_dtype(tensor.dtype).name):
+            raise NeedsHost(operator)
+
+
+def on_host(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Compute with NumPy on the host, counted and said, and bring arrays back to the card.
+
+    Raises
+    ------
+    HostFallbackError
+        Configuration forbids it (``daskasc.fallback: error``).
+    """
+    mode = config.fallback()
+    down = _Down()
+    if mode == "error":
+        down.only_describe = True
+        shapes = down.describe((args, kwargs))
+        raise HostFallbackError(
+            f"{name} has no form on the card for {shapes or 'these arguments'}, and "
+            "daskasc.fallback is 'error'; use another function, or set it to 'warn'"
+        )
+    out = kwargs.get("out")
+    host_args = down(args)
+    host_kwargs = {key: down(value) for key, value in kwargs.items() if key != "out"}
+    device.counters.record_fallback(name, down.nbytes)
+    if mode == "warn" and _first_time(name):
+        warnings.warn(
+            f"{name} is computed on the host and its result brought back to the card (said once "
+            "a function; daskasc.device.counters.fallbacks() lists all)",
+            HostFallbackWarning,
+            stacklevel=4,
+        )
+    with np.errstate(all="ignore"):
+        result = function(*host_args, **host_kwargs)
+    if function in IN_PLACE and args and is_array(args[0]):
+        args[0][...] = host_args[0]
+        return result
+    if out is not None:
+        return into(out, _up(result))
+    return _up(result)
+
+
+def into(out: Any, result: Any) -> Any:
+    """Copy results into `out` (an array or a tuple of arrays and Nones) and return it."""
+    if isinstance(out, tuple):
+        if len(out) == 1:
+            return into(out[0], result)
+        parts = result if isinstance(result, tuple) else (result,)
+        return tuple(
+            part if target is None else into(target, part)
+            for target, part in zip(out, parts, strict=True)
+        )
+    if out is None:
+        return result
+    if not is_array(out):
+        raise TypeError(
+            f"out is {type(out).__name__}; a result on the card can only be stored in an "
+            "AscendArray. Call .asnumpy() on the result instead"
+        )
+    if out.shape != result.shape and np.broadcast_shapes(out.shape, result.shape) != out.shape:
+        raise ValueError(f"out has shape {out.shape}; the result has shape {result.shape}")
+    out._write(result._t)
+    return out
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an AscendArray (this module lies below the class)."""
+    return getattr(type(value), "__ascend_array__", False)
+
+
+def _first_time(name: str) -> bool:
+    with _lock:
+        if name in _said:
+            return False
+        _said.add(name)
+        return True
+
+
+def forget_warnings() -> None:
+    """Warn again for functions that were said before (for tests)."""
+    with _lock:
+        _said.clear()
+
+
+class _Down:
+    """Replace arrays by host copies in nested arguments, adding up their bytes."""
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self.only_describe = False
+
+    def __call__(self, value: Any) -> Any:
+        if is_array(value):
+            self.nbytes += value.nbytes
+            return value.asnumpy()
+        if type(value) in (list, tuple):
+            return type(value)(map(self, value))
+        if type(value) is dict:
+            return {key: self(item) for key, item in value.items()}
+        return value
+
+    def describe(self, value: Any) -> str:
+        if is_array(value):
+            return f"{value.dtype}{list(value.shape)}"
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            return ", ".join(text for text in map(self.describe, value) if text)
+        return ""
+
+
+def _up(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        try:
+            return from_host(array)
+        except UnsupportedDTypeError:
+            return value  # strings, objects, records: not for cards, and visible by their type
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_up, value))
+    if type(value) in (list, tuple):
+        return type(value)(map(_up, value))
+    return value
+
+
+def from_host(array: np.ndarray[Any, Any]) -> Any:
+    """AscendArray of a NumPy array; set by the module of the class."""
+    raise NotImplementedError

@@ -1,0 +1,184 @@
+"""NumPy's promotion rules for arrays on a card, and the signed twins of unsigned dtypes.
+
+Promotion asks NumPy itself (``ufunc.resolve_dtypes``) and remembers the answer, so NEP 50 holds
+exactly: Python scalars are weak, 0-d arrays are not. NumPy knows too little about bfloat16; there
+it stands in for float16 at lookups whose answer is translated back.
+
+torch has few kernels for uint16, uint32 and uint64. Their *twin* is the signed dtype of the same
+width: operations that only move elements, or wrap the same way, run on a view as the twin.
+
+The promotion policy ``device`` turns results that would be float64 into float32 (and complex128
+into complex64), and says so once.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+import dask.config
+import numpy as np
+
+from daskasc import config, device
+from daskasc.errors import PrecisionWarning
+
+torch: Any = device.torch()
+NUMPY = device.numpy_dtypes()
+torch_dtype = device.torch_dtype
+BFLOAT16 = NUMPY[torch.bfloat16]
+
+TWINS: dict[Any, Any] = {
+    torch.uint16: torch.int16,
+    torch.uint32: torch.int32,
+    torch.uint64: torch.int64,
+}
+WIDER: dict[Any, Any] = {torch.uint16: torch.int32, torch.uint32: torch.int64}
+UNSIGNED = frozenset((torch.uint8, *TWINS))
+FLOATS = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+COMPLEX = frozenset((torch.complex64, torch.complex128))
+SIGN_BIT = -(2**63)
+
+_F64, _F32 = np.dtype("f8"), np.dtype("f4")
+_NARROWER = {_F64: _F32, np.dtype("c16"): np.dtype("c8")}
+_BF16_WITH: dict[np.dtype[Any], np.dtype[Any]] = {
+    **{np.dtype(c): BFLOAT16 for c in ("?", "i1", "u1")},
+    **{np.dtype(c): _F32 for c in ("i2", "u2", "f2", "f4")},
+    **{np.dtype(c): _F64 for c in ("i4", "u4", "i8", "u8", "f8")},
+    np.dtype("c8"): np.dtype("c8"),
+    np.dtype("c16"): np.dtype("c16"),
+}
+_said_precision = False
+_lock = threading.Lock()
+_settings = dask.config.config
+
+
+def is_float(tensor: Any) -> bool:
+    """Whether a tensor's elements are real floating-point numbers."""
+    return tensor.dtype in FLOATS
+
+
+def is_integer(tensor: Any) -> bool:
+    """Whether a tensor's elements are integers; bool is none."""
+    return not (tensor.dtype in FLOATS or tensor.dtype in COMPLEX or tensor.dtype is torch.bool)
+
+
+def device_policy() -> bool:
+    """Whether the promotion policy is ``device`` now."""
+    # read at each call that would give float64, hence without dask.config.get's parsing
+    value = _settings["daskasc"].get("promotion")
+    return value != "numpy" and config.promotion() == "device"
+
+
+def say_precision() -> None:
+    """Warn, once a process, that float64 results become float32."""
+    global _said_precision
+    with _lock:
+        if _said_precision:
+            return
+        _said_precision = True
+    warnings.warn(
+        "results that NumPy gives in float64 are computed in float32 (daskasc.promotion is "
+        '"device"); set it to "numpy" for NumPy\'s dtypes',
+        PrecisionWarning,
+        stacklevel=4,
+    )
+
+
+def result(dtype: np.dtype[Any], explicit: bool = False) -> np.dtype[Any]:
+    """Dtype of a result under the promotion policy; an explicitly asked one stays."""
+    if explicit or dtype not in _NARROWER or not device_policy():
+        return dtype
+    say_precision()
+    return _NARROWER[dtype]
+
+
+def promote(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """NumPy's common dtype, bfloat16 included."""
+    current = dtypes[0]
+    for other in dtypes[1:]:
+        if current == other:
+            continue
+        if current == BFLOAT16:
+            current = _BF16_WITH[other]
+        elif other == BFLOAT16:
+            current = _BF16_WITH[current]
+        else:
+            current = np.promote_types(current, other)
+    return current
+
+
+def resolve(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """Dtypes of the loop that NumPy takes for operands of these dtypes or Python scalar types.
+
+    Returns the input dtypes, then the output dtypes. Raises NumPy's TypeError where it has none.
+    """
+    strong = [t for t in types if isinstance(t, np.dtype)]
+    if BFLOAT16 not in strong:
+        return tuple(ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout)))
+    common = promote(*strong)
+    if common != BFLOAT16:
+        types = tuple(common if t == BFLOAT16 else t for t in types)
+        return tuple(ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout)))
+    half = np.dtype("f2")
+    stand_ins = tuple(half if isinstance(t, np.dtype) else t for t in types)
+    found = ufunc.resolve_dtypes((*stand_ins, *(None,) * ufunc.nout))
+    return tuple(BFLOAT16 if t == half else t for t in found)
+
+
+def narrow(dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:
+    """A loop's dtypes under the policy ``device``."""
+    return tuple(_NARROWER.get(dtype, dtype) for dtype in dtypes)
+
+
+def twin(tensor: Any) -> Any:
+    """The tensor, or its view as the signed twin."""
+    signed = TWINS.get(tensor.dtype)
+    return tensor if signed is None else tensor.view(signed)
+
+
+def flip_order(tensor: Any) -> Any:
+    """int64 tensor ordered like a uint64 tensor: the sign bit is flipped; its own inverse."""
+    return torch.bitwise_xor(tensor.view(torch.int64), SIGN_BIT)
+
+
+def sortable(tensor: Any) -> Any:
+    """Tensor of the same order that has comparison kernels (bool and unsigned dtypes changed)."""
+    if tensor.dtype is torch.uint64:
+        return flip_order(tensor)
+    if tensor.dtype is torch.bool:
+        return tensor.to(torch.uint8)
+    wider = WIDER.get(tensor.dtype)
+    return tensor if wider is None else tensor.to(wider)
+
+
+def unsortable(tensor: Any, dtype: Any) -> Any:
+    """Undo :func:`sortable` for values of dtype `dtype`."""
+    if dtype is torch.uint64:
+        return flip_order(tensor).view(torch.uint64)
+    return tensor.to(dtype)
+
+
+def check_integer(value: int, dtype: np.dtype[Any]) -> None:
+    """Raise NumPy's OverflowError for a Python integer that `dtype` cannot hold."""
+    if dtype.kind not in "iu":
+        return
+    limits = np.iinfo(dtype)
+    if not limits.min <= value <= limits.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+
+def cast(tensor: Any, dtype: Any) -> Any:
+    """Tensor of torch dtype `dtype`, by NumPy's conversion; the same tensor where it fits."""
+    if tensor.dtype is dtype:
+        return tensor
+    if tensor.dtype in COMPLEX and dtype not in COMPLEX:
+        if dtype is torch.bool:
+            return tensor != 0
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=4,
+        )
+        tensor = tensor.real
+    return tensor.to(dtype)

@@ -1,0 +1,368 @@
+"""NumPy's elementwise functions on tensors: one row a ufunc.
+
+Operands arrive as tensors that already have the dtypes of NumPy's loop (see ``_kernels``), on
+one device. A row therefore only says which torch function computes it, and repairs what torch
+does differently: integer division by zero, signs of zero, NaN in sign, shifts beyond the width.
+``ROWS`` maps a ufunc's name to a function of tensors; a missing row means the host.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dtypes import COMPLEX, FLOATS, UNSIGNED, is_float, is_integer, torch
+
+Row = Callable[..., Any]
+
+
+def _bits(dtype: Any) -> int:
+    return int(dtype.itemsize) * 8
+
+
+# -- integer division: NumPy gives 0 for x // 0 and x % 0, torch raises; the least integer
+#    divided by -1 traps on x86, so -1 never reaches torch either
+
+
+def _safe_divisor(b: Any) -> Any:
+    bad = b == 0
+    if b.dtype not in UNSIGNED:
+        bad = bad | (b == -1)
+    return torch.where(bad, torch.ones_like(b), b)
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    if is_float(a):
+        # torch's formula is NumPy's, but for the NaN of inf // finite
+        return torch.where(torch.isinf(a), a / b * math.nan, torch.div(a, b, rounding_mode="floor"))
+    quotient = torch.div(a, _safe_divisor(b), rounding_mode="floor")
+    if b.dtype not in UNSIGNED:
+        quotient = torch.where(b == -1, torch.neg(a), quotient)
+    return quotient.masked_fill(b == 0, 0)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    if is_float(a):
+        rest = torch.fmod(a, b)
+        rest = torch.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+        return torch.where(rest == 0, torch.copysign(torch.zeros_like(rest), b), rest)
+    rest = torch.remainder(a, _safe_divisor(b))
+    bad = (b == 0) if b.dtype in UNSIGNED else (b == 0) | (b == -1)
+    return rest.masked_fill(bad, 0)
+
+
+def _fmod(a: Any, b: Any) -> Any:
+    if is_float(a):
+        return torch.fmod(a, b)
+    rest = torch.fmod(a, _safe_divisor(b))
+    bad = (b == 0) if b.dtype in UNSIGNED else (b == 0) | (b == -1)
+    return rest.masked_fill(bad, 0)
+
+
+def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    return _floor_divide(a, b), _remainder(a, b)
+
+
+def _left_shift(a: Any, b: Any) -> Any:
+    outside = b >= _bits(a.dtype)
+    if b.dtype not in UNSIGNED:
+        outside = outside | (b < 0)
+    return torch.bitwise_left_shift(a, b.masked_fill(outside, 0)).masked_fill(outside, 0)
+
+
+def _right_shift(a: Any, b: Any) -> Any:
+    outside = b >= _bits(a.dtype)
+    if b.dtype not in UNSIGNED:
+        outside = outside | (b < 0)
+    shifted = torch.bitwise_right_shift(a, b.masked_fill(outside, 0))
+    if a.dtype in UNSIGNED:
+        return shifted.masked_fill(outside, 0)
+    return torch.where(outside, torch.where(a < 0, -1, 0).to(a.dtype), shifted)
+
+
+def _power(a: Any, b: Any) -> Any:
+    if is_integer(a):
+        if a.dtype not in UNSIGNED and bool((b < 0).any()):
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        return torch.pow(a, b)
+    if a.dtype in COMPLEX:
+        raise NeedsHost("power")
+    return torch.pow(a, b)
+
+
+# -- signs, roundings, special values
+
+
+def _sign(a: Any) -> Any:
+    if a.dtype in COMPLEX:
+        return torch.sgn(a)
+    if is_float(a):
+        return torch.where(torch.isnan(a), a, torch.sign(a))
+    return torch.sign(a)
+
+
+def _identity_or(function: Row) -> Row:
+    """Rounding: the identity on integers and bool."""
+
+    def row(a: Any) -> Any:
+        return function(a) if is_float(a) else a.clone()
+
+    return row
+
+
+def _constant_unless_float(function: Row, value: bool) -> Row:
+    """Tests for special values: constant on integers and bool."""
+
+    def row(a: Any) -> Any:
+        if a.dtype in FLOATS or a.dtype in COMPLEX:
+            return function(a)
+        return torch.full(a.shape, value, dtype=torch.bool, device=a.device)
+
+    return row
+
+
+def _cbrt(a: Any) -> Any:
+    if a.dtype is not torch.float64:
+        wide = a.double()
+        return _cbrt(wide).to(a.dtype)
+    root = torch.copysign(torch.pow(torch.abs(a), 1 / 3), a)
+    # one Newton step makes perfect cubes exact
+    square = root * root
+    better = root - (square * root - a) / (3 * square)
+    return torch.where((root == 0) | torch.isinf(root) | torch.isnan(better), root, better)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    if a.dtype in COMPLEX:
+        raise NeedsHost("maximum")
+    return torch.logical_or(a, b) if a.dtype is torch.bool else torch.maximum(a, b)
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    if a.dtype in COMPLEX:
+        raise NeedsHost("minimum")
+    return torch.logical_and(a, b) if a.dtype is torch.bool else torch.minimum(a, b)
+
+
+def _fmax(a: Any, b: Any) -> Any:
+    return torch.fmax(a, b) if is_float(a) else _maximum(a, b)
+
+
+def _fmin(a: Any, b: Any) -> Any:
+    return torch.fmin(a, b) if is_float(a) else _minimum(a, b)
+
+
+def _logical(function: Row) -> Row:
+    def row(*operands: Any) -> Any:
+        return function(*(x if x.dtype is torch.bool else x != 0 for x in operands))
+
+    return row
+
+
+def _ordered(function: Row) -> Row:
+    """Comparisons by order, which torch lacks for complex numbers."""
+
+    def row(a: Any, b: Any) -> Any:
+        if a.dtype in COMPLEX:
+            raise NeedsHost("comparison")
+        return function(a, b)
+
+    return row
+
+
+def _real_only(function: Row) -> Row:
+    """Functions whose complex branch cuts or special values differ between torch and NumPy."""
+
+    def row(*operands: Any) -> Any:
+        if operands[0].dtype in COMPLEX:
+            raise NeedsHost("complex function")
+        return function(*operands)
+
+    return row
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    return torch.logaddexp(a, b)
+
+
+def _logaddexp2(a: Any, b: Any) -> Any:
+    return torch.where(a == b, a + 1, torch.logaddexp2(a, b))
+
+
+def _heaviside(a: Any, b: Any) -> Any:
+    return torch.where(torch.isnan(a), a, torch.heaviside(a, b))
+
+
+def _reciprocal(a: Any) -> Any:
+    if is_integer(a):
+        quotient = torch.div(torch.ones_like(a), _safe_divisor(a), rounding_mode="trunc")
+        if a.dtype not in UNSIGNED:
+            quotient = torch.where(a == -1, a, quotient)
+        return quotient.masked_fill(a == 0, 0)
+    return torch.reciprocal(a)
+
+
+def _conjugate(a: Any) -> Any:
+    return torch.conj(a).resolve_conj() if a.dtype in COMPLEX else a.clone()
+
+
+def _scaled(factor: float) -> Row:
+    def row(a: Any) -> Any:
+        return a * factor
+
+    return row
+
+
+def _square(a: Any) -> Any:
+    return a * a
+
+
+def _positive(a: Any) -> Any:
+    return a.clone()
+
+
+def _modf(a: Any) -> tuple[Any, Any]:
+    whole = torch.trunc(a)
+    part = torch.where(torch.isinf(a), torch.zeros_like(a), a - whole)
+    return torch.copysign(part, a), whole
+
+
+def _ldexp(a: Any, b: Any) -> Any:
+    return torch.ldexp(a, b)
+
+
+def _frexp(a: Any) -> tuple[Any, Any]:
+    mantissa, exponent = torch.frexp(a)
+    return mantissa, exponent.to(torch.int32)
+
+
+def _abs(a: Any) -> Any:
+    return a.clone() if a.dtype is torch.bool or a.dtype in UNSIGNED else torch.abs(a)
+
+
+def _invert(a: Any) -> Any:
+    return torch.bitwise_not(a)
+
+
+def _isfinite(a: Any) -> Any:
+    return torch.isfinite(a)
+
+
+ROWS: dict[str, Row] = {
+    "add": torch.add,
+    "subtract": torch.sub,
+    "multiply": torch.mul,
+    "divide": torch.true_divide,
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "fmod": _fmod,
+    "divmod": _divmod,
+    "power": _power,
+    "float_power": _power,
+    "negative": torch.neg,
+    "positive": _positive,
+    "absolute": _abs,
+    "fabs": torch.abs,
+    "sign": _sign,
+    "square": _square,
+    "sqrt": _real_only(torch.sqrt),
+    "cbrt": _cbrt,
+    "reciprocal": _reciprocal,
+    "conjugate": _conjugate,
+    "exp": _real_only(torch.exp),
+    "exp2": _real_only(torch.exp2),
+    "expm1": _real_only(torch.expm1),
+    "log": _real_only(torch.log),
+    "log2": _real_only(torch.log2),
+    "log10": _real_only(torch.log10),
+    "log1p": _real_only(torch.log1p),
+    "logaddexp": _logaddexp,
+    "logaddexp2": _logaddexp2,
+    "hypot": torch.hypot,
+    "arctan2": torch.atan2,
+    "copysign": torch.copysign,
+    "nextafter": torch.nextafter,
+    "heaviside": _heaviside,
+    "rint": _real_only(torch.round),
+    "floor": _identity_or(torch.floor),
+    "ceil": _identity_or(torch.ceil),
+    "trunc": _identity_or(torch.trunc),
+    "modf": _modf,
+    "frexp": _frexp,
+    "ldexp": _ldexp,
+    "deg2rad": _scaled(math.pi / 180),
+    "radians": _scaled(math.pi / 180),
+    "rad2deg": _scaled(180 / math.pi),
+    "degrees": _scaled(180 / math.pi),
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "isnan": _constant_unless_float(torch.isnan, False),
+    "isinf": _constant_unless_float(torch.isinf, False),
+    "isfinite": _constant_unless_float(_isfinite, True),
+    "signbit": torch.signbit,
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "less": _ordered(torch.lt),
+    "less_equal": _ordered(torch.le),
+    "greater": _ordered(torch.gt),
+    "greater_equal": _ordered(torch.ge),
+    "logical_and": _logical(torch.logical_and),
+    "logical_or": _logical(torch.logical_or),
+    "logical_xor": _logical(torch.logical_xor),
+    "logical_not": _logical(torch.logical_not),
+    "bitwise_and": torch.bitwise_and,
+    "bitwise_or": torch.bitwise_or,
+    "bitwise_xor": torch.bitwise_xor,
+    "invert": _invert,
+    "left_shift": _left_shift,
+    "right_shift": _right_shift,
+    "gcd": torch.gcd,
+    "lcm": torch.lcm,
+}
+for _name, _torch_name in {
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+}.items():
+    ROWS[_name] = _real_only(getattr(torch, _torch_name))
+
+# same bits on the signed twin: these run on a view for uint16, uint32 and uint64
+WRAPPING = frozenset(
+    "add subtract multiply negative positive square conjugate bitwise_and bitwise_or bitwise_xor "
+    "invert left_shift equal not_equal logical_and logical_or logical_xor logical_not".split()
+)
+# same order after flipping the sign bit: these run on int64 for uint64
+ORDERED = frozenset("less less_equal greater greater_equal".split())
+ORDERED_VALUES = frozenset("maximum minimum fmax fmin".split())
+COMPARISONS = ORDERED | {"equal", "not_equal"}
+# rows that take a Python scalar as their second (or first) operand as it is
+SCALAR_ROWS: dict[str, Row] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "greater": lambda a, b: a > b,
+    "greater_equal": lambda a, b: a >= b,
+}
+NAMES: dict[np.ufunc, str] = {
+    getattr(np, name): name for name in ROWS if isinstance(getattr(np, name, None), np.ufunc)
+}

@@ -1,0 +1,393 @@
+"""NumPy indexing on tensors: reading and writing.
+
+An index is split into two parts, as NumPy defines it::
+
+    x[2, ::-1, None, [1, 3], :, mask]
+      |   |     |     |      |   |
+      |   basic: slices and None, done first, as views (a negative step as a flipped copy)
+      advanced: integer arrays, masks (through nonzero), and integers next to them; broadcast
+                together. Their axes go where the first of them was if they are adjacent, in
+                front otherwise
+
+Integers alone are basic. Masks never reach torch: boolean ``index_put_`` is documented to have
+crashed a context on Atlas A2; nonzero and an integer ``index_put_`` are the safe way. Indices are
+checked against their axis before a kernel sees them, because a device would read elsewhere.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from daskasc.array import _dispatch
+from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
+from daskasc.array._storage import tensor_of
+
+
+class _Plan:
+    """An index taken apart for one tensor."""
+
+    __slots__ = ("advanced", "copies_scalar", "flips", "view")
+
+    def __init__(self) -> None:
+        self.view: Any = None  # after the basic part, unflipped
+        self.flips: list[int] = []  # axes of the view that have to be reversed
+        self.advanced: list[Any] = []  # per axis of the view: index tensor or None
+        self.copies_scalar = False  # every axis taken by an integer, without an Ellipsis
+
+
+def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
+    """Tensor ``tensor[index]``, and whether it is a copy where NumPy would give a view."""
+    if type(index) is int and tensor.ndim > 1:
+        _check_int(index, tensor.shape[0], 0)
+        return tensor[index], False
+    plan = _plan(tensor, index)
+    view = plan.view
+    if plan.flips:
+        view = _flip(view, plan.flips)
+    if not plan.advanced:
+        return (view.clone() if plan.copies_scalar else view), bool(plan.flips)
+    return gather(view, plan.advanced), False
+
+
+def setitem(tensor: Any, index: Any, value: Any) -> None:
+    """Write ``tensor[index] = value``."""
+    mask = _whole_mask(tensor, index)
+    if mask is not None and _fill_mask(tensor, mask, value):
+        return
+    plan = _plan(tensor, index)
+    if not plan.advanced:
+        source = _value(value, tensor)
+        if plan.flips:
+            source = _flip(_broadcast(source, plan.view.shape), plan.flips)
+        store(plan.view, source)
+        return
+    source = _value(value, tensor)
+    advanced = _unflipped(plan)
+    source = _trim(source, _result_shape(plan.view, advanced))
+    if source.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
+        source = source.clone()
+    # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
+    torch.ops.aten.index_put_(twin(plan.view), advanced, twin(source))
+
+
+def store(target: Any, source: Any) -> None:
+    """Copy `source` into `target`, broadcasting, safe where both share memory."""
+    source = cast(_trim(source, target.shape), target.dtype)
+    if (
+        source.numel()
+        and source is not target
+        and source.untyped_storage().data_ptr() == target.untyped_storage().data_ptr()
+    ):
+        source = source.clone()
+    target.copy_(_broadcast(source, target.shape))
+
+
+def gather(tensor: Any, advanced: list[Any]) -> Any:
+    """Elements at integer index tensors, one entry an axis, None for a whole axis."""
+    places = [axis for axis, entry in enumerate(advanced) if entry is not None]
+    if len(places) == 1:
+        axis = places[0]
+        entry = advanced[axis]
+        # measured: index_select is faster, except along the last of several axes
+        if entry.ndim == 1 and (axis < tensor.ndim - 1 or tensor.ndim == 1):
+            signed = TWINS.get(tensor.dtype)
+            if signed is None:
+                return tensor.index_select(axis, entry)
+            return tensor.view(signed).index_select(axis, entry).view(tensor.dtype)
+    return torch.ops.aten.index(tensor, advanced)
+
+
+# -- taking an index apart
+
+
+def _plan(tensor: Any, index: Any) -> _Plan:
+    entries = _expand(tensor, index)
+    any_array = any(_is_advanced(entry) for entry in entries)
+    plan = _Plan()
+    view = tensor
+    axis = 0  # of the view built so far
+    source_axis = 0  # of the original, for messages
+    advanced: list[Any] = []
+    for entry in entries:
+        if entry is None:
+            view = view.unsqueeze(axis)
+            advanced.append(None)
+            axis += 1
+            continue
+        if isinstance(entry, slice):
+            view, flipped = _slice(view, axis, entry)
+            if flipped:
+                plan.flips.append(axis)
+            advanced.append(None)
+        elif _is_advanced(entry):
+            if isinstance(entry, _Flag):
+                view = view.unsqueeze(axis)
+                advanced.append(entry.as_index(tensor.device))
+                axis += 1
+                continue
+            checked = _checked_index(entry, view.shape[axis], source_axis, tensor.device)
+            advanced.append(checked)
+        else:
+            number = _check_int(entry, view.shape[axis], source_axis)
+            if not any_array:
+                view = view.select(axis, number)
+                source_axis += 1
+                continue
+            advanced.append(torch.full((), number, dtype=torch.int64, device=tensor.device))
+        axis += 1
+        source_axis += 1
+    plan.view = view
+    if any_array:
+        _check_broadcast(advanced)
+        plan.advanced = advanced
+    plan.copies_scalar = (
+        view.ndim == 0 and view is not tensor and not _has_ellipsis(index) and not any_array
+    )
+    return plan
+
+
+class _Flag:
+    """A scalar True or False as an index: a new axis of length 1 or 0."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def as_index(self, place: Any) -> Any:
+        return torch.zeros((1,) if self.value else (0,), dtype=torch.int64, device=place)
+
+
+def _has_ellipsis(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and any(i is Ellipsis for i in index))
+
+
+def _is_advanced(entry: Any) -> bool:
+    return isinstance(entry, torch.Tensor | np.ndarray | _Flag)
+
+
+def _expand(tensor: Any, index: Any) -> list[Any]:
+    """One entry an axis (None apart): masks become index arrays, an Ellipsis full slices."""
+    items = index if type(index) is tuple else (index,)
+    entries: list[Any] = []
+    used = 0
+    ellipsis_at = -1
+    pending: list[tuple[int, Any]] = []  # masks are resolved once the Ellipsis is known
+    for item in items:
+        if item is None:
+            entries.append(None)
+        elif item is Ellipsis:
+            if ellipsis_at >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            ellipsis_at = len(entries)
+        elif isinstance(item, slice):
+            entries.append(item)
+            used += 1
+        elif isinstance(item, bool | np.bool_):
+            entries.append(_Flag(bool(item)))
+        else:
+            entry = _as_entry(item)
+            if _is_mask(entry):
+                if entry.ndim == 0:
+                    entries.append(_Flag(bool(entry)))
+                    continue
+                pending.append((len(entries), entry))
+                entries.extend([entry] * entry.ndim)
+                used += entry.ndim
+            else:
+                entries.append(entry)
+                used += 1
+    if used > tensor.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {tensor.ndim}-dimensional, "
+            f"but {used} were indexed"
+        )
+    missing = tensor.ndim - used
+    at = len(entries) if ellipsis_at < 0 else ellipsis_at
+    entries[at:at] = [slice(None)] * missing
+    for place, mask in pending:
+        start = place + (missing if place >= at else 0)
+        first_axis = sum(1 for e in entries[:start] if e is not None and not isinstance(e, _Flag))
+        wanted = tuple(tensor.shape[first_axis : first_axis + mask.ndim])
+        if tuple(mask.shape) != wanted:
+            raise IndexError(
+                f"boolean index did not match indexed array: its shape is {tuple(mask.shape)}, "
+                f"the axes it indexes have {wanted}"
+            )
+        entries[start : start + mask.ndim] = _positions(mask)
+    return entries
+
+
+def _positions(mask: Any) -> list[Any]:
+    if isinstance(mask, np.ndarray):
+        return list(mask.nonzero())
+    return list(mask.nonzero().unbind(1))
+
+
+def _is_mask(entry: Any) -> bool:
+    if isinstance(entry, np.ndarray):
+        return entry.dtype == np.bool_
+    return isinstance(entry, torch.Tensor) and entry.dtype is torch.bool
+
+
+def _as_entry(item: Any) -> Any:
+    """Integer, host array or tensor."""
+    if _dispatch.is_array(item):
+        return item._t
+    if isinstance(item, list | tuple):
+        if any(_dispatch.is_array(part) for part in item):
+            return tensor_of(item)
+        item = np.asarray(item)
+        if not item.size:
+            item = item.astype(np.intp)
+    if isinstance(item, np.ndarray):
+        if item.dtype.kind not in "iub":
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        return item
+    try:
+        return operator.index(item)
+    except TypeError:
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer "
+            f"or boolean arrays are valid indices; got {type(item).__name__}"
+        ) from None
+
+
+def _slice(view: Any, axis: int, entry: slice) -> tuple[Any, bool]:
+    length = view.shape[axis]
+    start, stop, step = entry.indices(length)
+    count = len(range(start, stop, step))
+    if count == length and step == 1:
+        return view, False
+    if not count:
+        return view.narrow(axis, 0, 0), False
+    if step < 0:
+        start, step = start + (count - 1) * step, -step
+        return _narrow(view, axis, start, count, step), count > 1
+    return _narrow(view, axis, start, count, step), False
+
+
+def _narrow(view: Any, axis: int, start: int, count: int, step: int) -> Any:
+    taken = slice(start, start + (count - 1) * step + 1, step)
+    index = (slice(None),) * axis + (taken,)
+    return view[index]
+
+
+def _check_int(value: int, length: int, axis: int) -> int:
+    if not -length <= value < length:
+        raise IndexError(f"index {value} is out of bounds for axis {axis} with size {length}")
+    return value + length if value < 0 else value
+
+
+def _checked_index(entry: Any, length: int, axis: int, place: Any) -> Any:
+    """int64 index tensor on the device, non-negative and inside the axis."""
+    if isinstance(entry, np.ndarray):
+        if entry.size:
+            low, high = int(entry.min()), int(entry.max())
+            _check_int(low, length, axis)
+            _check_int(high, length, axis)
+            if low < 0:
+                entry = np.where(entry < 0, entry + length, entry)
+        host = np.array(entry, dtype=np.int64, order="C")
+        return torch.from_numpy(host).to(place)
+    if not is_integer(entry):
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    indices = entry.to(torch.int64)
+    if indices.numel():
+        low, high = (int(edge) for edge in torch.stack([indices.amin(), indices.amax()]).tolist())
+        _check_int(low, length, axis)
+        _check_int(high, length, axis)
+        if low < 0:
+            indices = torch.where(indices < 0, indices + length, indices)
+    return indices
+
+
+def _check_broadcast(advanced: list[Any]) -> None:
+    shapes = [tuple(entry.shape) for entry in advanced if entry is not None]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+            + " ".join(map(str, shapes))
+        ) from None
+
+
+# -- writing
+
+
+def _whole_mask(tensor: Any, index: Any) -> Any:
+    """Return the mask where the index is nothing but a mask over leading axes."""
+    if type(index) is tuple and len(index) == 1:
+        index = index[0]
+    if _dispatch.is_array(index):
+        index = index._t
+    if (
+        not _is_mask(index)
+        or not index.ndim
+        or tuple(index.shape) != tuple(tensor.shape[: index.ndim])
+    ):
+        return None
+    return index if isinstance(index, torch.Tensor) else tensor_of(index)
+
+
+def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
+    """Write one scalar under a mask, without nonzero; False if the value is no scalar."""
+    source = _value(value, tensor)
+    if source.ndim:
+        return False
+    shaped = mask.reshape(mask.shape + (1,) * (tensor.ndim - mask.ndim))
+    tensor.copy_(torch.where(shaped, source, tensor))
+    return True
+
+
+def _value(value: Any, tensor: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        check_integer(value, NUMPY[tensor.dtype])
+    return tensor_of(value, tensor.dtype).to(tensor.device)
+
+
+def _flip(tensor: Any, axes: list[int]) -> Any:
+    signed = TWINS.get(tensor.dtype)
+    if signed is None:
+        return tensor.flip(axes)
+    return tensor.view(signed).flip(axes).view(tensor.dtype)
+
+
+def _unflipped(plan: _Plan) -> list[Any]:
+    """Entries for the unflipped view: a reversed whole axis becomes an index of its own."""
+    if plan.flips:
+        raise NotImplementedError(
+            "assignment with a negative step next to an index array is not supported on the "
+            "card; assign with positive steps"
+        )
+    return plan.advanced
+
+
+def _result_shape(view: Any, advanced: list[Any]) -> tuple[int, ...]:
+    places = [i for i, entry in enumerate(advanced) if entry is not None]
+    middle = np.broadcast_shapes(*(tuple(advanced[i].shape) for i in places))
+    whole = [view.shape[i] for i in range(view.ndim) if i not in places]
+    adjacent = places == list(range(places[0], places[-1] + 1))
+    at = places[0] if adjacent else 0
+    return (*whole[:at], *middle, *whole[at:])
+
+
+def _trim(source: Any, shape: Any) -> Any:
+    """Drop leading axes of length 1 that the target does not have, as NumPy does."""
+    while source.ndim > len(shape) and source.shape[0] == 1:
+        source = source[0]
+    return source
+
+
+def _broadcast(source: Any, shape: Any) -> Any:
+    try:
+        return source.expand(shape)
+    except RuntimeError:
+        raise ValueError(
+            f"could not broadcast input array from shape {tuple(source.shape)} into shape "
+            f"{tuple(shape)}"
+        ) from None

@@ -1,0 +1,307 @@
+"""Kernels: for one ufunc and the dtypes of its operands, one function of tensors.
+
+Building a kernel joins NumPy's loop (promotion), the row of ``_elementwise`` and the dtypes that
+torch has a kernel for; it is done once and remembered. Where torch lacks a dtype, the row runs
+
+* on a view as the signed twin, where the bits come out the same (``WRAPPING``),
+* on order-preserving int64 (``ORDERED``, for uint64),
+* widened (uint16 to int32, uint32 to int64, bool to uint8, halves to float32) and cast back,
+
+and where none of these is right there is no kernel: the caller goes to the host. Tables are
+forgotten when the process takes or leaves a card, because cards differ in what they support.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from daskasc import device
+from daskasc.array import _elementwise as rows
+from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dtypes import (
+    FLOATS,
+    TWINS,
+    WIDER,
+    cast,
+    check_integer,
+    device_policy,
+    flip_order,
+    narrow,
+    resolve,
+    say_precision,
+    torch,
+    torch_dtype,
+)
+from daskasc.errors import UnsupportedDTypeError
+
+Kernel = Callable[..., Any]
+SCALARS = (int, float, complex)
+
+_cache: dict[Any, Kernel | None] = {}
+_tables: list[dict[Any, Kernel]] = []
+_lock = threading.RLock()
+_WIDENED = {
+    **WIDER,
+    torch.bool: torch.uint8,
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+}
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def table() -> dict[Any, Kernel]:
+    """Return a new kernel table that is emptied when the process's card changes."""
+    fresh: dict[Any, Kernel] = {}
+    with _lock:
+        _tables.append(fresh)
+    return fresh
+
+
+def _forget() -> None:
+    with _lock:
+        _cache.clear()
+        for known in _tables:
+            known.clear()
+
+
+device.on_change(_forget)
+
+
+def kernel(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None) -> Kernel | None:
+    """Kernel of a ufunc for operands of these NumPy dtypes or Python scalar types.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+    types : tuple
+        A dtype for an array operand; ``int``, ``float`` or ``complex`` for a Python scalar.
+    dtype : numpy.dtype, optional
+        The ufunc's ``dtype=`` argument.
+
+    Returns
+    -------
+    callable or None
+        Takes tensors and Python scalars, returns a tensor (or a tuple); None: only on the host.
+
+    Raises
+    ------
+    TypeError
+        NumPy has no loop for these operands.
+    """
+    key = (ufunc, types, dtype)
+    try:
+        return _cache[key]
+    except KeyError:
+        pass
+    with _lock:
+        _cache[key] = found = _with_policy(ufunc, types, dtype)
+    return found
+
+
+def _with_policy(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any) -> Kernel | None:
+    if dtype is None:
+        loop = resolve(ufunc, types)
+    else:
+        signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+        unset = (None,) * ufunc.nout
+        loop = tuple(
+            ufunc.resolve_dtypes((*types, *unset), signature=signature, casting="same_kind")
+        )
+    exact = _build(ufunc, types, loop)
+    narrowed = narrow(loop)
+    if dtype is not None or narrowed[ufunc.nin :] == loop[ufunc.nin :]:
+        return exact
+    low = _build(ufunc, types, narrowed)
+
+    def by_policy(*operands: Any) -> Any:
+        if device_policy() and low is not None:
+            say_precision()
+            return low(*operands)
+        if exact is None:
+            raise NeedsHost(ufunc.__name__)
+        return exact(*operands)
+
+    by_policy.may_need_host = exact is None  # type: ignore[attr-defined]
+    return by_policy
+
+
+def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Kernel | None:
+    name = ufunc.__name__
+    row = rows.ROWS.get(name)
+    if row is None:
+        return None
+    try:
+        ins = tuple(torch_dtype(d) for d in loop[: ufunc.nin])
+        outs = tuple(torch_dtype(d) for d in loop[ufunc.nin :])
+    except UnsupportedDTypeError:
+        return None
+    backend = device.current()
+    if not all(backend.supports(name, d.name) for d in loop[: ufunc.nin]):
+        return None
+    core = _core(name, row, ins, outs)
+    if core is None:
+        return None
+    # by class: np.dtype('f8') == float is True
+    places = [i for i, kind in enumerate(types) if isinstance(kind, type)]
+    if places:
+        return _with_scalars(name, core, ins, outs, places, loop)
+    if all(given == wanted for given, wanted in zip(types, loop, strict=False)):
+        return core
+    if len(ins) == 1:
+        only = ins[0]
+        return lambda a: core(cast(a, only))
+    if len(ins) == 2:
+        first, second = ins
+        return lambda a, b: core(cast(a, first), cast(b, second))
+    return lambda *operands: core(*(cast(t, d) for t, d in zip(operands, ins, strict=True)))
+
+
+def _core(name: str, row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel | None:
+    """Return a row for tensors of exactly the loop's dtypes, or None."""
+    if any(d in TWINS for d in ins):
+        if len(set(ins)) > 1 and name != "ldexp":
+            return None  # NumPy's own loops for int64 against uint64
+        dtype = ins[0]
+        if name in rows.WRAPPING:
+            return _checked(_on_twins(row, TWINS[dtype]), ins, outs)
+        if dtype is torch.uint64 and name in rows.ORDERED | rows.ORDERED_VALUES:
+            return _checked(_on_flipped(row), ins, outs)
+        if dtype in WIDER:
+            return _checked(_on_wider(row, ins), ins, outs)
+    found = _checked(row, ins, outs)
+    if found is None and any(d in _WIDENED for d in ins):
+        found = _checked(_on_wider(row, ins), ins, outs)
+    return found
+
+
+def _checked(row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel | None:
+    """Try a row on one element; add casts where its result has another dtype than NumPy's."""
+    place = device.current().torch_device
+    samples = [torch.ones(1, dtype=torch.bool, device=place).to(d) for d in ins]
+    try:
+        result = row(*samples)
+    except (RuntimeError, NotImplementedError, NeedsHost):
+        return None
+    if len(outs) == 1:
+        only = outs[0]
+        return row if result.dtype is only else lambda *x: _as_output(row(*x), only)
+    if all(part.dtype is wanted for part, wanted in zip(result, outs, strict=True)):
+        return row
+    return lambda *x: tuple(_as_output(p, d) for p, d in zip(row(*x), outs, strict=True))
+
+
+def _as_output(tensor: Any, dtype: Any) -> Any:
+    if dtype in TWINS and tensor.dtype is TWINS[dtype]:
+        return tensor.view(dtype)
+    return cast(tensor, dtype)
+
+
+def _on_twins(row: Kernel, signed: Any) -> Kernel:
+    return lambda *x: row(*(t.view(signed) for t in x))
+
+
+def _on_flipped(row: Kernel) -> Kernel:
+    def flipped(*operands: Any) -> Any:
+        result = row(*(flip_order(t) for t in operands))
+        return result if result.dtype is torch.bool else flip_order(result).view(torch.uint64)
+
+    return flipped
+
+
+def _on_wider(row: Kernel, ins: tuple[Any, ...]) -> Kernel:
+    wide = tuple(_WIDENED.get(d, d) for d in ins)
+    return lambda *x: row(*(t.to(d) for t, d in zip(x, wide, strict=True)))
+
+
+# -- Python scalars
+
+
+def _with_scalars(
+    name: str,
+    core: Kernel,
+    ins: tuple[Any, ...],
+    outs: tuple[Any, ...],
+    places: list[int],
+    loop: tuple[Any, ...],
+) -> Kernel:
+    """Kernel whose operands at `places` are Python scalars, converted as NumPy does."""
+    if len(ins) == 2 and len(places) == 1:
+        direct = _direct(name, ins, outs, places[0], loop)
+        if direct is not None:
+            return direct
+
+    def with_scalars(*operands: Any) -> Any:
+        like = next(x for x in operands if isinstance(x, torch.Tensor))
+        tensors = [
+            scalar_tensor(x, loop[i], like.device) if i in places else cast(x, ins[i])
+            for i, x in enumerate(operands)
+        ]
+        return core(*tensors)
+
+    if name in rows.COMPARISONS and loop[0].kind in "iu":
+        return _integer_comparison(name, with_scalars, places[0], loop[0])
+    return with_scalars
+
+
+def _direct(
+    name: str, ins: tuple[Any, ...], outs: tuple[Any, ...], place: int, loop: tuple[Any, ...]
+) -> Kernel | None:
+    """Hand the scalar to torch as it is, where that gives NumPy's bits."""
+    row = rows.SCALAR_ROWS.get(name)
+    dtype = ins[0]
+    if row is None or dtype in TWINS or dtype in _HALVES or dtype is torch.bool:
+        return None
+    # torch computes scalar / tensor as scalar * (1 / tensor)
+    if name == "divide" and place == 0:
+        return None
+    numpy_dtype = loop[0]
+    convert: Any = int
+    if dtype in FLOATS:
+        convert = float
+    elif numpy_dtype.kind == "c":
+        convert = complex
+
+    def left(scalar: Any, tensor: Any) -> Any:
+        if convert is int:
+            check_integer(scalar, numpy_dtype)
+        return row(convert(scalar), cast(tensor, dtype))
+
+    def right(tensor: Any, scalar: Any) -> Any:
+        if convert is int:
+            check_integer(scalar, numpy_dtype)
+        return row(cast(tensor, dtype), convert(scalar))
+
+    chosen = left if place == 0 else right
+    if name in rows.COMPARISONS and convert is int:
+        return _integer_comparison(name, chosen, place, numpy_dtype)
+    return chosen
+
+
+def _integer_comparison(name: str, inner: Kernel, place: int, dtype: np.dtype[Any]) -> Kernel:
+    """Compare with Python integers of any size, also those that the dtype cannot hold."""
+    limits = np.iinfo(dtype)
+
+    def compare(*operands: Any) -> Any:
+        scalar = operands[place]
+        if limits.min <= scalar <= limits.max:
+            return inner(*operands)
+        tensor = operands[1 - place]
+        # whatever the elements, they lie on one side of the scalar
+        sides = (scalar, 0) if place == 0 else (0, scalar)
+        answer = bool(rows.SCALAR_ROWS[name](*sides))
+        return torch.full(tensor.shape, answer, dtype=torch.bool, device=tensor.device)
+
+    return compare
+
+
+def scalar_tensor(value: Any, dtype: np.dtype[Any], place: Any) -> Any:
+    """0-d tensor of a Python scalar, converted by NumPy's rules for weak scalars."""
+    if dtype.kind in "iu":
+        check_integer(value, dtype)
+    if dtype.name in ("uint16", "uint32", "uint64"):
+        return torch.from_numpy(np.asarray(value, dtype)).to(place)
+    return torch.full((), value, dtype=torch_dtype(dtype), device=place)

@@ -1,0 +1,366 @@
+"""Choosing elements: where, take, masks, triangles, diagonals, searching.
+
+Indices that come from the user are checked against their axis first, as in indexing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from daskasc.array import _indexing, _operators
+from daskasc.array import _reductions as reductions
+from daskasc.array._dispatch import NeedsHost, implements, into, require
+from daskasc.array._dtypes import (
+    COMPLEX,
+    FLOATS,
+    NUMPY,
+    check_integer,
+    promote,
+    result,
+    sortable,
+    torch,
+    torch_dtype,
+    twin,
+)
+from daskasc.array._reductions import normalize_axis, truth
+from daskasc.array._shaping import common, moved
+from daskasc.array._storage import tensor_of, wrap
+
+_SCALARS = (int, float, complex)
+
+
+def _weak_dtype(values: tuple[Any, ...]) -> Any:
+    """Torch dtype of arrays and weak Python scalars together."""
+    strong = [NUMPY[tensor_of(v).dtype] for v in values if type(v) not in _SCALARS]
+    weak = [v for v in values if type(v) in _SCALARS]
+    if not strong:
+        return torch_dtype(np.result_type(*weak))
+    dtype = promote(*strong)
+    if dtype.name != "bfloat16":
+        dtype = np.result_type(dtype, *weak) if weak else dtype
+    elif any(type(v) is complex for v in weak):
+        dtype = np.dtype("c8")
+    for value in weak:
+        if type(value) is int:
+            check_integer(value, dtype)
+    return torch_dtype(dtype)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """As :func:`numpy.where`."""
+    mask = truth(tensor_of(condition))
+    if x is None and y is None:
+        return nonzero(wrap(mask))
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    dtype = _weak_dtype((x, y))
+    left, right = tensor_of(x, dtype), tensor_of(y, dtype)
+    require("where", left)
+    return wrap(torch.where(mask, left, right))
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """As :func:`numpy.result_type`; Python scalars are weak."""
+    return np.result_type(*(x.dtype if hasattr(x, "_t") else x for x in arrays_and_dtypes))
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """As :func:`numpy.can_cast`."""
+    source = from_.dtype if hasattr(from_, "_t") else np.dtype(from_)
+    return _operators.can_cast(source, np.dtype(to), casting)
+
+
+@implements(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> Any:
+    """As :func:`numpy.min_scalar_type` for an array with axes: its dtype."""
+    if not a.ndim:
+        raise NeedsHost("value of a scalar")
+    return a.dtype
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    """As :func:`numpy.iscomplexobj`."""
+    return tensor_of(x).dtype in COMPLEX
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    """As :func:`numpy.isrealobj`."""
+    return tensor_of(x).dtype not in COMPLEX
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """As :func:`numpy.may_share_memory`, by storage: a superset of NumPy's answer."""
+    if not (hasattr(a, "_t") and hasattr(b, "_t")):
+        return False
+    left, right = a._t.untyped_storage(), b._t.untyped_storage()
+    return bool(left.nbytes() and left.data_ptr() == right.data_ptr())
+
+
+# -- by indices
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """As :func:`numpy.take`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    number = normalize_axis(axis, tensor.ndim)
+    length = tensor.shape[number]
+    where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
+    if isinstance(where_, np.ndarray) and not where_.size:
+        where_ = where_.astype(np.intp)
+    if mode in ("wrap", "clip"):
+        places = tensor_of(wrap(where_) if hasattr(indices, "_t") else where_, torch.int64)
+        places = places % length if mode == "wrap" else places.clamp(0, length - 1)
+        where_ = places
+    elif mode != "raise":
+        raise ValueError(f"clipmode is {mode!r}; allowed: raise, wrap, clip")
+    places = _indexing._checked_index(where_, length, number, tensor.device)
+    advanced: list[Any] = [None] * tensor.ndim
+    advanced[number] = places
+    found = wrap(_indexing.gather(tensor, advanced))
+    return found if out is None else into(out, found)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """As :func:`numpy.take_along_axis`."""
+    tensor, places = tensor_of(arr), tensor_of(indices)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    if tensor.ndim != places.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    number = normalize_axis(axis, tensor.ndim)
+    places = _indexing._checked_index(places, tensor.shape[number], number, tensor.device)
+    rest = np.broadcast_shapes(
+        *(tuple(n for i, n in enumerate(t.shape) if i != number) for t in (tensor, places))
+    )
+    shape = [*rest[:number], tensor.shape[number], *rest[number:]]
+    wanted = [*rest[:number], places.shape[number], *rest[number:]]
+    return wrap(moved(tensor, lambda t: t.expand(shape).gather(number, places.expand(wanted))))
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """As :func:`numpy.compress`."""
+    places = truth(tensor_of(condition)).reshape(-1).nonzero().reshape(-1)
+    return take(a, wrap(places), axis, out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """As :func:`numpy.extract`."""
+    return compress(condition, arr)
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.delete`."""
+    tensor = tensor_of(arr)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    number = normalize_axis(axis, tensor.ndim)
+    kept = np.delete(
+        np.arange(tensor.shape[number]), obj.asnumpy() if hasattr(obj, "asnumpy") else obj
+    )
+    return take(wrap(tensor), kept, number)
+
+
+# -- by masks
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """As :func:`numpy.nonzero`."""
+    tensor = tensor_of(a)
+    if not tensor.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d first.")
+    return tuple(wrap(part.contiguous()) for part in truth(tensor).nonzero().unbind(1))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    """As :func:`numpy.flatnonzero`."""
+    return wrap(truth(tensor_of(a)).reshape(-1).nonzero().reshape(-1))
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Any:
+    """As :func:`numpy.argwhere`."""
+    return wrap(truth(tensor_of(a)).nonzero())
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """As :func:`numpy.select`."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    dtype = _weak_dtype((*choicelist, default))
+    chosen = tensor_of(default, dtype)
+    for mask, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        chosen = torch.where(tensor_of(mask, torch.bool), tensor_of(choice, dtype), chosen)
+    return wrap(chosen)
+
+
+@implements(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """As :func:`numpy.isin`."""
+    left, right = common([tensor_of(element), tensor_of(test_elements)])
+    if left.dtype in COMPLEX:
+        raise NeedsHost("complex isin")
+    if left.dtype is torch.bool:
+        left, right = left.to(torch.uint8), right.to(torch.uint8)
+    return wrap(torch.isin(twin(left), twin(right), invert=invert))
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """As :func:`numpy.searchsorted`."""
+    if side not in ("left", "right"):
+        raise ValueError(f"side is {side!r}; allowed: left, right")
+    row = take(a, sorter) if sorter is not None else a
+    edges, values = common([tensor_of(row), tensor_of(v)])
+    if edges.dtype in COMPLEX or edges.ndim != 1:
+        raise NeedsHost("searchsorted")
+    edges, values = sortable(edges), sortable(values)
+    if edges.dtype in FLOATS:
+        # NaN sorts last; torch compares it with nothing, so look for the infinity before it
+        usable = (~torch.isnan(edges)).sum()
+        found = torch.searchsorted(edges.contiguous(), values.contiguous(), right=side == "right")
+        total = torch.full_like(found, edges.shape[0])
+        at_nan = total if side == "right" else usable.expand(found.shape)
+        found = torch.where(torch.isnan(values), at_nan, torch.minimum(found, usable))
+        return wrap(found)
+    return wrap(torch.searchsorted(edges.contiguous(), values.contiguous(), right=side == "right"))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """As :func:`numpy.digitize`."""
+    edges = wrap(tensor_of(bins))
+    steps = edges.asnumpy() if edges.size else np.empty(0)
+    rising = bool((steps[1:] >= steps[:-1]).all())
+    if not rising and not bool((steps[1:] <= steps[:-1]).all()):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if rising:
+        return searchsorted(edges, x, side)
+    found = searchsorted(edges[::-1], x, side)
+    return wrap(edges.size - found._t)
+
+
+# -- triangles and diagonals
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    """As :func:`numpy.tril`."""
+    tensor = tensor_of(m)
+    return wrap(
+        moved(
+            tensor.expand(tensor.shape[0], -1) if tensor.ndim == 1 else tensor, lambda t: t.tril(k)
+        )
+    )
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    """As :func:`numpy.triu`."""
+    tensor = tensor_of(m)
+    return wrap(
+        moved(
+            tensor.expand(tensor.shape[0], -1) if tensor.ndim == 1 else tensor, lambda t: t.triu(k)
+        )
+    )
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    """As :func:`numpy.diag`."""
+    tensor = tensor_of(v)
+    if tensor.ndim == 2:
+        return diagonal(v, k)
+    if tensor.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    return wrap(moved(tensor, lambda t: torch.diag(t, k)))
+
+
+@implements(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """As :func:`numpy.diagonal`; read-only as there."""
+    found = wrap(tensor_of(a).diagonal(offset, axis1, axis2))
+    found._copied = True
+    return found
+
+
+@implements(np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    """As :func:`numpy.trace`."""
+    return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+# -- the same or nearly
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """As :func:`numpy.array_equal`; waits for the card."""
+    left, right = wrap(tensor_of(a1)), wrap(tensor_of(a2))
+    if left.shape != right.shape:
+        return False
+    same = _operators.apply(np.equal, (left, right))
+    if equal_nan:
+        same = same | (_operators.apply(np.isnan, (left,)) & _operators.apply(np.isnan, (right,)))
+    return bool(same.all())
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """As :func:`numpy.array_equiv`; waits for the card."""
+    left, right = wrap(tensor_of(a1)), wrap(tensor_of(a2))
+    try:
+        np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        return False
+    return bool(_operators.apply(np.equal, (left, right)).all())
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+    """As :func:`numpy.isclose`."""
+    left, right = wrap(tensor_of(a)), wrap(tensor_of(b))
+    if right.dtype.kind not in "fcV":
+        right = right.astype(result(np.result_type(right.dtype, 1.0)))
+    same = left == right
+    near = abs(left - right) <= (abs(right) * rtol + atol)
+    finite = _operators.apply(np.isfinite, (right,))
+    answer = (near & finite) | same
+    if equal_nan:
+        answer = answer | (
+            _operators.apply(np.isnan, (left,)) & _operators.apply(np.isnan, (right,))
+        )
+    return answer
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+    """As :func:`numpy.allclose`; waits for the card."""
+    return bool(isclose(a, b, rtol, atol, equal_nan).all())

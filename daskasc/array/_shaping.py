@@ -1,0 +1,492 @@
+"""Functions that move elements without computing: shapes, axes, joins, repeats, flips.
+
+Results are views where torch has them. Elements of the wide unsigned dtypes move as their signed
+twins (:func:`moved`), since torch lacks most kernels for them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from daskasc.array import _operators
+from daskasc.array._dispatch import NeedsHost, implements, into
+from daskasc.array._dtypes import NUMPY, TWINS, cast, promote, torch, torch_dtype
+from daskasc.array._reductions import normalize_axes, normalize_axis
+from daskasc.array._storage import tensor_of, wrap
+
+
+def moved(tensor: Any, function: Callable[[Any], Any]) -> Any:
+    """`function` of a tensor, run on the signed twin where there is one."""
+    signed = TWINS.get(tensor.dtype)
+    if signed is None:
+        return function(tensor)
+    return function(tensor.view(signed)).view(tensor.dtype)
+
+
+def copied(tensor: Any) -> Any:
+    """Array that stands for a view that torch cannot make; it refuses to be written into."""
+    array = wrap(tensor)
+    array._copied = True
+    return array
+
+
+# -- shapes
+
+
+@implements(np.shape)
+def shape(a: Any) -> tuple[int, ...]:
+    """As :func:`numpy.shape`."""
+    return tuple(tensor_of(a).shape)
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    """As :func:`numpy.ndim`."""
+    return int(tensor_of(a).ndim)
+
+
+@implements(np.size)
+def size(a: Any, axis: Any = None) -> int:
+    """As :func:`numpy.size`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        return int(tensor.numel())
+    return math.prod(tensor.shape[i] for i in normalize_axes(axis, tensor.ndim))
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
+    """As :func:`numpy.reshape`."""
+    tensor = tensor_of(a)
+    wanted = [int(n) for n in shape] if isinstance(shape, tuple | list) else [int(shape)]
+    _check_reshape(tensor, wanted)
+    if order == "F":
+        reverse = tensor.permute(*reversed(range(tensor.ndim)))
+        result = reverse.reshape([_known(tensor, wanted)[i] for i in reversed(range(len(wanted)))])
+        result = result.permute(*reversed(range(result.ndim)))
+    elif order in ("C", "A", "K"):
+        result = tensor.reshape(_known(tensor, wanted))
+    else:
+        raise ValueError(f"order is {order!r}; allowed: C, F, A")
+    if copy is True:
+        result = result.clone()
+    elif copy is False and result.numel() and result.data_ptr() != tensor.data_ptr():
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return wrap(result)
+
+
+def _check_reshape(tensor: Any, wanted: list[int]) -> None:
+    if sum(1 for n in wanted if n < 0) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(n for n in wanted if n >= 0)
+    fits = (
+        known == tensor.numel()
+        if all(n >= 0 for n in wanted)
+        else known > 0 and tensor.numel() % known == 0
+    )
+    if not fits:
+        raise ValueError(
+            f"cannot reshape array of size {tensor.numel()} into shape {tuple(wanted)}"
+        )
+
+
+def _known(tensor: Any, wanted: list[int]) -> list[int]:
+    known = math.prod(n for n in wanted if n >= 0)
+    return [n if n >= 0 else tensor.numel() // known for n in wanted]
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    """As :func:`numpy.ravel`."""
+    return reshape(a, (-1,) if tensor_of(a).numel() else (0,), order=order)
+
+
+@implements(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Any:
+    """As :func:`numpy.transpose`."""
+    tensor = tensor_of(a)
+    if axes is None:
+        order = tuple(reversed(range(tensor.ndim)))
+    else:
+        given = axes if isinstance(axes, tuple | list) else (axes,)
+        order = tuple(normalize_axis(i, tensor.ndim) for i in given)
+        if len(order) != tensor.ndim:
+            raise ValueError("axes don't match array")
+        if len(set(order)) != len(order):
+            raise ValueError("repeated axis in transpose")
+    return wrap(tensor.permute(*order))
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """As :func:`numpy.matrix_transpose`."""
+    return wrap(tensor_of(x)).mT
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    """As :func:`numpy.swapaxes`."""
+    tensor = tensor_of(a)
+    return wrap(
+        tensor.transpose(normalize_axis(axis1, tensor.ndim), normalize_axis(axis2, tensor.ndim))
+    )
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """As :func:`numpy.moveaxis`."""
+    tensor = tensor_of(a)
+    origins = source if isinstance(source, tuple | list) else (source,)
+    targets = destination if isinstance(destination, tuple | list) else (destination,)
+    if len(origins) != len(targets):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    origins = [normalize_axis(i, tensor.ndim) for i in origins]
+    targets = [normalize_axis(i, tensor.ndim) for i in targets]
+    return wrap(torch.movedim(tensor, tuple(origins), tuple(targets)))
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
+    """As :func:`numpy.rollaxis`."""
+    tensor = tensor_of(a)
+    number = normalize_axis(axis, tensor.ndim)
+    start = start + tensor.ndim if start < 0 else start
+    order = [i for i in range(tensor.ndim) if i != number]
+    order.insert(start - 1 if number < start else start, number)
+    return wrap(tensor.permute(*order))
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.squeeze`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        return wrap(tensor.squeeze())
+    axes = normalize_axes(axis, tensor.ndim)
+    if any(tensor.shape[i] != 1 for i in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return wrap(tensor.reshape([n for i, n in enumerate(tensor.shape) if i not in axes]))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    """As :func:`numpy.expand_dims`."""
+    tensor = tensor_of(a)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    for number in normalize_axes(axis, tensor.ndim + count):
+        tensor = tensor.unsqueeze(number)
+    return wrap(tensor)
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    """As :func:`numpy.broadcast_to`."""
+    tensor = tensor_of(array)
+    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    try:
+        return copied(tensor.expand(wanted))
+    except RuntimeError:
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes "
+            f"{tuple(tensor.shape)} and {wanted}"
+        ) from None
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """As :func:`numpy.broadcast_arrays`."""
+    tensors = [tensor_of(a) for a in args]
+    wanted = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+    return tuple(copied(t.expand(wanted)) for t in tensors)
+
+
+def _at_least(n: int) -> Callable[..., Any]:
+    def function(*arys: Any) -> Any:
+        results = []
+        for ary in arys:
+            tensor = tensor_of(ary)
+            if n == 3 and tensor.ndim < 3:
+                tensor = tensor.reshape(1, -1, 1) if tensor.ndim < 2 else tensor.unsqueeze(2)
+            while tensor.ndim < n:
+                tensor = tensor.unsqueeze(0)
+            results.append(wrap(tensor))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return function
+
+
+for _n, _function in enumerate((np.atleast_1d, np.atleast_2d, np.atleast_3d), 1):
+    implements(_function)(_at_least(_n))
+
+
+# -- joining and splitting
+
+
+def common(tensors: list[Any], dtype: Any = None, casting: str = "same_kind") -> list[Any]:
+    """Cast tensors to NumPy's common dtype, or to `dtype` under a casting rule."""
+    if dtype is None:
+        target = torch_dtype(promote(*(NUMPY[t.dtype] for t in tensors)))
+    else:
+        target = torch_dtype(dtype)
+        for tensor in tensors:
+            if not _operators.can_cast(NUMPY[tensor.dtype], np.dtype(dtype), casting):
+                raise TypeError(
+                    f"Cannot cast array data from {NUMPY[tensor.dtype]!r} to {np.dtype(dtype)!r} "
+                    f"according to the rule '{casting}'"
+                )
+    return [cast(t, target) for t in tensors]
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """As :func:`numpy.concatenate`."""
+    tensors = [tensor_of(a) for a in arrays]
+    if not tensors:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        tensors, axis = [t.reshape(-1) for t in tensors], 0
+    first = tensors[0]
+    if not first.ndim:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    number = normalize_axis(axis, first.ndim)
+    for tensor in tensors:
+        # checked here because torch skips empty 1-D tensors among others
+        if tensor.ndim != first.ndim or any(
+            i != number and tensor.shape[i] != first.shape[i] for i in range(first.ndim)
+        ):
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match "
+                f"exactly; shapes {[tuple(t.shape) for t in tensors]}, axis {number}"
+            )
+    result = wrap(torch.cat(common(tensors, dtype, casting), dim=number))
+    return result if out is None else into(out, result)
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """As :func:`numpy.stack`."""
+    tensors = [tensor_of(a) for a in arrays]
+    if not tensors:
+        raise ValueError("need at least one array to stack")
+    if len({tuple(t.shape) for t in tensors}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    number = normalize_axis(axis, tensors[0].ndim + 1)
+    result = wrap(torch.stack(common(tensors, dtype, casting), dim=number))
+    return result if out is None else into(out, result)
+
+
+@implements(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """As :func:`numpy.unstack`."""
+    tensor = tensor_of(x)
+    return tuple(wrap(part) for part in tensor.unbind(normalize_axis(axis, tensor.ndim)))
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """As :func:`numpy.vstack`."""
+    return concatenate([_at_least(2)(a) for a in tup], 0, dtype=dtype, casting=casting)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """As :func:`numpy.hstack`."""
+    parts = [_at_least(1)(a) for a in tup]
+    axis = 0 if parts and parts[0].ndim == 1 else 1
+    return concatenate(parts, axis, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Any:
+    """As :func:`numpy.dstack`."""
+    return concatenate([_at_least(3)(a) for a in tup], 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    """As :func:`numpy.column_stack`."""
+    tensors = [tensor_of(a) for a in tup]
+    return concatenate([wrap(t.reshape(-1, 1) if t.ndim < 2 else t) for t in tensors], 1)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Any:
+    """As :func:`numpy.block`."""
+
+    def depth(item: Any) -> int:
+        return 1 + max(map(depth, item)) if isinstance(item, list) else 0
+
+    levels = depth(arrays)
+
+    def most(item: Any) -> int:
+        return max(map(most, item)) if isinstance(item, list) else int(tensor_of(item).ndim)
+
+    width = max(most(arrays), levels)
+
+    def build(item: Any, level: int) -> Any:
+        if isinstance(item, list):
+            return concatenate([build(part, level + 1) for part in item], level - levels)
+        tensor = tensor_of(item)
+        return wrap(tensor.reshape((1,) * (width - tensor.ndim) + tuple(tensor.shape)))
+
+    return build(arrays, 0)
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """As :func:`numpy.array_split`."""
+    tensor = tensor_of(ary)
+    length = tensor.shape[normalize_axis(axis, tensor.ndim)]
+    if isinstance(indices_or_sections, int | np.integer):
+        parts = int(indices_or_sections)
+        if parts <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extra = divmod(length, parts)
+        edges = [0, *np.cumsum([each + 1] * extra + [each] * (parts - extra)).tolist()]
+    else:
+        edges = [0, *(int(i) for i in indices_or_sections), length]
+    whole = (slice(None),) * normalize_axis(axis, tensor.ndim)
+    array = wrap(tensor)
+    pieces = [(*whole, slice(a, b)) for a, b in itertools.pairwise(edges)]
+    return [array[piece] for piece in pieces]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """As :func:`numpy.split`."""
+    if isinstance(indices_or_sections, int | np.integer):
+        length = tensor_of(ary).shape[axis]
+        if length % int(indices_or_sections):
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """As :func:`numpy.hsplit`."""
+    return split(ary, indices_or_sections, 1 if tensor_of(ary).ndim > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """As :func:`numpy.vsplit`."""
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.append`."""
+    if axis is None:
+        return concatenate([ravel(arr), ravel(values)])
+    return concatenate([arr, values], axis)
+
+
+# -- repeats, flips, rolls
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.repeat`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    number = normalize_axis(axis, tensor.ndim)
+    length = tensor.shape[number]
+    counts = np.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
+    if counts.size and int(counts.min()) < 0:
+        raise ValueError("repeats may not contain negative values.")
+    if counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(-1), (length,))
+    elif counts.shape != (length,):
+        raise ValueError(f"operands could not be broadcast together: {counts.shape} ({length},)")
+    # index_select, because repeat_interleave is documented to stop at 2^22 outputs on Atlas A2
+    places = torch.from_numpy(np.repeat(np.arange(length), counts)).to(tensor.device)
+    return wrap(moved(tensor, lambda t: t.index_select(number, places)))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    """As :func:`numpy.tile`."""
+    counts = tuple(int(n) for n in reps) if isinstance(reps, tuple | list) else (int(reps),)
+    return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.flip`, but a copy."""
+    tensor = tensor_of(m)
+    axes = tuple(range(tensor.ndim)) if axis is None else normalize_axes(axis, tensor.ndim)
+    return copied(moved(tensor, lambda t: t.flip(axes)))
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    """As :func:`numpy.flipud`."""
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    """As :func:`numpy.fliplr`."""
+    return flip(m, 1)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """As :func:`numpy.rot90`."""
+    return copied(moved(tensor_of(m), lambda t: torch.rot90(t, k, tuple(axes))))
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.roll`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        total = sum(shift) if isinstance(shift, tuple | list) else int(shift)
+        return wrap(moved(tensor.reshape(-1), lambda t: t.roll(int(total))).reshape(tensor.shape))
+    pairs = np.broadcast(np.asarray(shift), np.asarray(axis))
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = [(int(s), normalize_axis(int(i), tensor.ndim)) for s, i in pairs]
+    if not shifts:
+        return wrap(tensor.clone())
+    amounts, numbers = zip(*shifts, strict=True)
+    return wrap(moved(tensor, lambda t: t.roll(amounts, numbers)))
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """As :func:`numpy.lib.stride_tricks.sliding_window_view`."""
+    tensor = tensor_of(x)
+    sizes = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
+    if axis is None:
+        axes: Any = tuple(range(tensor.ndim))
+        if len(axes) != len(sizes):
+            raise ValueError("Since axis is None, must provide window_shape for all dimensions")
+    else:
+        given = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(normalize_axis(i, tensor.ndim) for i in given)
+        if len(axes) != len(sizes):
+            raise ValueError("Must provide matching length window_shape and axis")
+    if writeable:
+        raise NeedsHost("windows that can be written into")
+    for number, width in zip(axes, sizes, strict=True):
+        if width < 0:
+            raise ValueError("`window_shape` cannot contain negative values")
+        if width > tensor.shape[number]:
+            raise ValueError("window shape cannot be larger than input array shape")
+        tensor = tensor.unfold(number, int(width), 1)
+    return copied(tensor)

@@ -1,0 +1,292 @@
+"""Sorting, and order statistics computed from sorted values.
+
+NaN sorts last, as in NumPy. Quantiles sort once along the merged axes and interpolate with NumPy's
+own formula (the lerp that is exact at both ends), because ``torch.quantile`` stops at 2^24
+elements, knows neither integers nor float16, and has no kernel on Atlas A2 as documented.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from daskasc.array._dispatch import NeedsHost, implements, require
+from daskasc.array._dtypes import (
+    COMPLEX,
+    FLOATS,
+    NUMPY,
+    cast,
+    is_float,
+    result,
+    sortable,
+    torch,
+    torch_dtype,
+    unsortable,
+)
+from daskasc.array._reductions import NO, Axes, finish, normalize_axis
+from daskasc.array._storage import tensor_of, wrap
+
+
+def _along(a: Any, axis: Any) -> tuple[Any, int]:
+    tensor = tensor_of(a)
+    if tensor.dtype in COMPLEX:
+        raise NeedsHost("complex order")
+    if axis is None:
+        return tensor.reshape(-1), 0
+    return tensor, normalize_axis(axis, tensor.ndim)
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """As :func:`numpy.sort`."""
+    tensor, number = _along(a, axis)
+    require("sort", tensor)
+    values = torch.sort(sortable(tensor), dim=number, stable=True).values
+    return wrap(unsortable(values, tensor.dtype))
+
+
+@implements(np.argsort)
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    """As :func:`numpy.argsort`, always stable."""
+    tensor, number = _along(a, axis)
+    require("argsort", tensor)
+    return wrap(torch.sort(sortable(tensor), dim=number, stable=True).indices)
+
+
+@implements(np.partition)
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    """As :func:`numpy.partition`; sorts, which is a partition for every `kth`."""
+    return sort(a, axis)
+
+
+@implements(np.argpartition)
+def argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    """As :func:`numpy.argpartition`; sorts, which is a partition for every `kth`."""
+    return argsort(a, axis)
+
+
+# -- quantiles
+
+
+def _float_dtype(dtype: Any) -> Any:
+    if dtype in FLOATS:
+        return dtype
+    return torch_dtype(result(np.dtype("f8")))
+
+
+def _levels(q: Any, scale: float, tensor_dtype: Any) -> np.ndarray[Any, Any]:
+    """Quantile levels in [0, 1], as a NumPy array of NumPy's dtype."""
+    host = np.asarray(q.asnumpy() if hasattr(q, "asnumpy") else q)
+    weak = type(q) in (int, float)
+    real = NUMPY[tensor_dtype]
+    if weak and tensor_dtype in (torch.float32, torch.float16, torch.bfloat16):
+        host = host.astype(np.float32 if real.name == "bfloat16" else real)
+    elif host.dtype.kind != "f":
+        host = host.astype(np.float64)
+    levels = host / host.dtype.type(scale)
+    if not bool(((levels >= 0) & (levels <= 1)).all()):
+        limit = "[0, 100]" if scale == 100 else "[0, 1]"
+        name = "Percentiles" if scale == 100 else "Quantiles"
+        raise ValueError(f"{name} must be in the range {limit}")
+    return levels
+
+
+def _lerp(low: Any, high: Any, weight: Any) -> Any:
+    """NumPy's interpolation: exact at both ends and monotonic."""
+    step = high - low
+    return torch.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
+
+
+def _quantile(
+    a: Any, q: Any, axis: Any, out: Any, keepdims: Any, scale: float, skip_nan: bool
+) -> Any:
+    tensor = tensor_of(a)
+    if tensor.dtype in COMPLEX:
+        raise TypeError("a must be an array of real numbers")
+    levels = _levels(q, scale, _float_dtype(tensor.dtype))
+    axes = Axes(axis, tensor.ndim, keepdims)
+    values = axes.merged(tensor)
+    require("sort", values)
+    values = torch.sort(sortable(values), dim=-1).values
+    values = unsortable(values, tensor.dtype)
+    given = _float_dtype(tensor.dtype)
+    if given not in (torch.float16, torch.bfloat16):
+        # strong float64 levels make NumPy's result float64
+        if levels.dtype == np.float64 and type(q) not in (int, float):
+            given = torch_dtype(result(np.dtype("f8")))
+    elif levels.dtype == np.float64 and type(q) not in (int, float):
+        given = torch_dtype(result(np.dtype("f8")))
+    values = cast(values, given)
+    length = values.shape[-1]
+    if not length:
+        empty = torch.full(values.shape[:-1], float("nan"), dtype=given, device=values.device)
+        found = [empty] * levels.size
+    else:
+        nan = (
+            torch.isnan(values) if is_float(values) else torch.zeros_like(values, dtype=torch.bool)
+        )
+        found = [
+            _at_level(values, nan, float(level), levels.dtype, length, skip_nan)
+            for level in levels.reshape(-1)
+        ]
+    parts = [axes.unmerged(part) for part in found]
+    if levels.ndim == 0:
+        return finish(parts[0], out)
+    shape = (*levels.shape, *(parts[0].shape if parts else _kept(tensor, axes)))
+    if not parts:
+        return finish(torch.empty(shape, dtype=given, device=tensor.device), out)
+    return finish(torch.stack(parts).reshape(shape), out)
+
+
+def _kept(tensor: Any, axes: Axes) -> list[int]:
+    if axes.keepdims:
+        return [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
+    return [n for i, n in enumerate(tensor.shape) if i not in axes.axes]
+
+
+def _at_level(values: Any, nan: Any, level: float, dtype: Any, length: int, skip_nan: bool) -> Any:
+    """One quantile of sorted values along the last axis."""
+    if not skip_nan:
+        place = np.asarray(level, dtype) * np.asarray(length - 1, dtype)
+        low = int(np.floor(place))
+        high = min(low + 1, length - 1)
+        weight = torch.full((), float(place - low), dtype=values.dtype, device=values.device)
+        found = _lerp(values[..., low], values[..., high], weight)
+        # sorted: one NaN anywhere is the last element
+        return torch.where(nan[..., -1], values[..., -1], found)
+    count = (~nan).sum(-1, keepdim=True)
+    place = (count - 1).clamp(min=0).to(torch.float64) * level
+    low_ = torch.floor(place).to(torch.int64)
+    high_ = torch.minimum(low_ + 1, (count - 1).clamp(min=0))
+    weight = (place - low_).to(values.dtype)
+    return _lerp(values.gather(-1, low_), values.gather(-1, high_), weight).squeeze(-1)
+
+
+def _check_method(method: str, weights: Any, interpolation: Any = None) -> None:
+    if method != "linear" or weights is not None or interpolation is not None:
+        raise NeedsHost("quantile method")
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """As :func:`numpy.percentile`; methods other than "linear" go to the host."""
+    _check_method(method, weights)
+    return _quantile(a, q, axis, out, keepdims, 100, False)
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """As :func:`numpy.quantile`; methods other than "linear" go to the host."""
+    _check_method(method, weights)
+    return _quantile(a, q, axis, out, keepdims, 1, False)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = NO,
+    *,
+    weights: Any = None,
+) -> Any:
+    """As :func:`numpy.nanpercentile`; methods other than "linear" go to the host."""
+    _check_method(method, weights)
+    return _quantile(a, q, axis, out, keepdims, 100, True)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = NO,
+    *,
+    weights: Any = None,
+) -> Any:
+    """As :func:`numpy.nanquantile`; methods other than "linear" go to the host."""
+    _check_method(method, weights)
+    return _quantile(a, q, axis, out, keepdims, 1, True)
+
+
+def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
+    tensor = tensor_of(a)
+    if tensor.dtype in COMPLEX:
+        raise NeedsHost("complex order")
+    axes = Axes(axis, tensor.ndim, keepdims)
+    values = axes.merged(tensor)
+    require("sort", values)
+    values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
+    given = _float_dtype(tensor.dtype)
+    inner = torch.float32 if given in (torch.float16, torch.bfloat16) else given
+    values = cast(values, inner)
+    length = values.shape[-1]
+    if not length:
+        nothing = torch.full(values.shape[:-1], float("nan"), dtype=given, device=tensor.device)
+        return finish(axes.unmerged(nothing), out)
+    nan = torch.isnan(values)
+    if skip_nan:
+        count = (~nan).sum(-1, keepdim=True)
+        low = values.gather(-1, ((count - 1).clamp(min=0)) // 2)
+        high = values.gather(-1, torch.minimum(count // 2, torch.full_like(count, length - 1)))
+        low, high = low.squeeze(-1), high.squeeze(-1)
+        found = torch.where((count % 2 == 1).squeeze(-1), low, _mean_of_two(low, high))
+        found = torch.where((count == 0).squeeze(-1), values[..., 0], found)
+    else:
+        low, high = values[..., (length - 1) // 2], values[..., length // 2]
+        found = low if length % 2 else _mean_of_two(low, high)
+        found = torch.where(nan[..., -1], values[..., -1], found)
+    return finish(axes.unmerged(cast(found, given)), out)
+
+
+def _mean_of_two(low: Any, high: Any) -> Any:
+    return (low + high) / 2
+
+
+@implements(np.median)
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """As :func:`numpy.median`."""
+    return _median(a, axis, out, keepdims, False)
+
+
+@implements(np.nanmedian)
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO
+) -> Any:
+    """As :func:`numpy.nanmedian`."""
+    return _median(a, axis, out, keepdims, True)

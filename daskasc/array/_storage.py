@@ -1,0 +1,132 @@
+"""Making arrays of tensors, and tensors of operands.
+
+This module lies below the class so that every implementation can wrap its result without an
+import circle; the class announces itself through :func:`bind`. :func:`wrap` is the hot path: an
+object, one slot. Only on a stand-in card, which has no allocator to ask, does an array also carry
+a lease whose finalizer gives the storage back to the accounts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from daskasc import device
+from daskasc.array import _dispatch
+from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
+from daskasc.errors import UnsupportedDTypeError
+
+_new = object.__new__
+_class: Any = None
+_accounts: Any = None  # the backend that wants to hear of storages, or None
+
+
+class _Lease:
+    """Holds one count of a tensor's storage in a backend's accounts."""
+
+    __slots__ = ("_backend", "_tensor")
+
+    def __init__(self, backend: device.Backend, tensor: Any) -> None:
+        self._backend = backend
+        self._tensor = tensor
+        backend.retain(tensor)
+
+    def __del__(self) -> None:
+        # at interpreter exit torch may be half gone; the accounts do not matter then
+        with contextlib.suppress(Exception):
+            self._backend.release(self._tensor)
+
+
+def bind(cls: Any) -> None:
+    """Announce the class of arrays."""
+    global _class
+    _class = cls
+    _dispatch.from_host = from_numpy
+
+
+def _refresh() -> None:
+    global _accounts
+    backend = device.current() if device.has_card() else None
+    _accounts = backend if backend is not None and backend.accounts else None
+
+
+def wrap(tensor: Any) -> Any:
+    """Array around a tensor, unchecked."""
+    array = _new(_class)
+    array._t = tensor
+    if _accounts is not None:
+        array._lease = _Lease(_accounts, tensor)
+    return array
+
+
+def namespace() -> Any:
+    """Return the package itself, the array API namespace of the class."""
+    return sys.modules["daskasc.array"]
+
+
+def account(array: Any) -> None:
+    """Give an array made without :func:`wrap` its lease."""
+    if _accounts is not None:
+        array._lease = _Lease(_accounts, array._t)
+
+
+def from_numpy(array: Any) -> Any:
+    """AscendArray with a copy of a NumPy array (or scalar) on this process's card.
+
+    Raises
+    ------
+    UnsupportedDTypeError
+        The dtype has no representation on a card.
+    """
+    host = np.asarray(array)
+    torch_dtype(host.dtype)
+    return wrap(device.current().upload(host))
+
+
+def tensor_of(value: Any, dtype: Any = None) -> Any:
+    """Tensor of any operand: an array's own, host data uploaded; cast to a torch dtype if given."""
+    kind = type(value)
+    if kind is _class:
+        tensor = value._t
+    elif kind is list or kind is tuple:
+        tensor = _tensor_of_nested(value)
+    else:
+        tensor = _upload(value)
+    return tensor if dtype is None else cast(tensor, dtype)
+
+
+def _upload(value: Any) -> Any:
+    if isinstance(value, np.ma.MaskedArray):
+        raise UnsupportedDTypeError(
+            "masked arrays have no form on the card; fill them first, for instance with NaN"
+        )
+    host = np.asarray(value)
+    torch_dtype(host.dtype)
+    return device.current().upload(host)
+
+
+def _tensor_of_nested(value: Any) -> Any:
+    if not _holds_array(value):
+        return _upload(value)
+    from_items = [tensor_of(item) for item in value]
+    return stack(from_items)
+
+
+def stack(tensors: list[Any]) -> Any:
+    """Stack tensors of equal shape under NumPy's common dtype."""
+    dtype = torch_dtype(promote(*(NUMPY[t.dtype] for t in tensors)))
+    return torch.stack([cast(t, dtype) for t in tensors])
+
+
+def _holds_array(value: Any) -> bool:
+    return any(
+        type(item) is _class or (type(item) in (list, tuple) and _holds_array(item))
+        for item in value
+    )
+
+
+device.on_change(_refresh)
+_refresh()
