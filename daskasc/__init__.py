@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 from daskasc import config as config  # loads the defaults into dask.config
+from daskasc import registration as _registration
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,9 @@ _PUBLIC = {
 _SUBMODULES = ("array", "cluster", "collectives", "device", "errors", "io", "planner", "xr")
 
 __all__ = ["__version__", "config", *_PUBLIC]
+
+
+_registration.register()
 
 
 def __getattr__(name: str) -> Any:

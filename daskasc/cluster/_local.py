@@ -8,16 +8,17 @@ named by its card's number; tasks are pinned by that name, also after a worker w
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import dask.config
 from distributed.core import Status
 from distributed.deploy.local import LocalCluster
-from distributed.nanny import Nanny
 
 from daskasc import config
 from daskasc.cluster._environment import pre_spawn_environment, worker_environment
+from daskasc.cluster._nanny import CardNanny
 from daskasc.cluster._options import Cards, ClusterOptions
 from daskasc.cluster._report import CardReport, RunReport
 from daskasc.cluster._settings import Settings
@@ -36,6 +37,10 @@ _SCHEDULER_PLUGINS = {
     "scheduler_plugins.collective_sequencer": "daskasc-sequencer",
 }
 _REPORT_TIMEOUT = 30.0
+# of start_timeout: so a card that hangs is named before the nanny gives the whole process up
+_ATTACH_SHARE = 0.7
+# beyond start_timeout, for the nannies to end what they started
+_CLEAN_UP = 30.0
 
 
 class LocalNPUCluster(LocalCluster):
@@ -114,7 +119,7 @@ class LocalNPUCluster(LocalCluster):
             name=options.name,
             n_workers=0,
             threads_per_worker=1,
-            worker_class=Nanny,
+            worker_class=CardNanny,
             loop=loop,
             asynchronous=asynchronous,
             host=options.host,
@@ -153,7 +158,7 @@ class LocalNPUCluster(LocalCluster):
         options, cards = self.options, self.cards
         common = self.new_spec["options"]
         return {
-            "cls": Nanny,
+            "cls": CardNanny,
             "options": {
                 **common,
                 "name": card,
@@ -167,7 +172,7 @@ class LocalNPUCluster(LocalCluster):
                         options.device_memory_limit,
                         cards.capacity,
                         cards.threads,
-                        options.seconds("start_timeout"),
+                        _ATTACH_SHARE * options.seconds("start_timeout"),
                     ),
                     CollectivesPlugin(),
                 ),
@@ -175,7 +180,7 @@ class LocalNPUCluster(LocalCluster):
         }
 
     def _start_workers(self) -> None:
-        limit = self.options.seconds("start_timeout")
+        limit = self.options.seconds("start_timeout") + _CLEAN_UP
         try:
             self.sync(self._correct_state, callback_timeout=limit)
             self._check_plugins()
@@ -187,7 +192,7 @@ class LocalNPUCluster(LocalCluster):
         return self._started().__await__()
 
     async def _started(self) -> LocalNPUCluster:
-        limit = self.options.seconds("start_timeout")
+        limit = self.options.seconds("start_timeout") + _CLEAN_UP
         try:
             await asyncio.wait_for(self._await_base(), limit)
             self._check_plugins()
@@ -213,11 +218,15 @@ class LocalNPUCluster(LocalCluster):
 
     def _named(self, error: BaseException) -> BaseException:
         """The error of ours below distributed's wrappers, or one that says what was not reached."""
-        cause: BaseException | None = error
-        while cause is not None:
+        chain: list[BaseException] = [error]
+        while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+            chain.append(cause)
+        for cause in chain:
+            # frames keep the queues of processes that never started, hence named semaphores
+            traceback.clear_frames(cause.__traceback__)
+        for cause in chain:
             if isinstance(cause, DaskascError):
                 return cause
-            cause = cause.__cause__
         if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
             return DeviceError(
                 f"the workers of {self.cards.count} {self.cards.kind} cards did not start within "

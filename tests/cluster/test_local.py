@@ -1,0 +1,186 @@
+import asyncio
+import multiprocessing
+import os
+import sys
+import time
+
+import dask
+import psutil
+import pytest
+
+from daskasc import LocalNPUCluster
+from daskasc.cluster import DeviceStore
+from daskasc.errors import ConfigurationError, DeviceError, DeviceUnavailableError
+
+QUICK = {"device": "cpu", "dashboard_address": ":0"}
+
+
+def facts(dask_worker):
+    import torch
+
+    from daskasc import device
+
+    names = ("OMP_NUM_THREADS", "GLIBC_TUNABLES", "TORCH_DEVICE_BACKEND_AUTOLOAD")
+    return {
+        "pid": os.getpid(),
+        "name": dask_worker.name,
+        "nthreads": dask_worker.state.nthreads,
+        "start": multiprocessing.get_start_method(),
+        "env": {name: os.environ.get(name) for name in names},
+        "torch_threads": torch.get_num_threads(),
+        "card": device.current().card,
+        "kind": device.current().kind,
+        "store": type(dask_worker.data).__name__,
+        "limit": dask_worker.data.device_limit,
+        "nvml": dask.config.get("distributed.diagnostics.nvml"),
+        "plugins": sorted(dask_worker.plugins),
+    }
+
+
+def test_one_process_a_card(cluster2, client2):
+    found = sorted(client2.run(facts).values(), key=lambda f: f["card"])
+    assert [f["name"] for f in found] == [0, 1]
+    assert [f["card"] for f in found] == [0, 1]
+    assert len({f["pid"] for f in found} | {os.getpid()}) == 3
+    for f in found:
+        assert f["nthreads"] == 1
+        assert f["kind"] == "cpu"
+        assert f["store"] == DeviceStore.__name__
+        assert f["limit"] == pytest.approx(0.8 * cluster2.cards.capacity, abs=1)
+        assert f["torch_threads"] == cluster2.cards.threads
+        assert f["env"]["OMP_NUM_THREADS"] == str(cluster2.cards.threads)
+        assert f["env"]["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+        assert f["nvml"] is False
+        assert {"daskasc-card", "daskasc-collectives"} <= set(f["plugins"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_huge_pages_are_set_before_the_process_starts(client2):
+    from daskasc.cluster._environment import pre_spawn_environment
+
+    # /proc/<pid>/environ is what the process was started with
+    def at_start():
+        with open("/proc/self/environ", "rb") as file:
+            return dict(item.split(b"=", 1) for item in file.read().split(b"\0") if b"=" in item)
+
+    for environ in client2.run(at_start).values():
+        for name, value in pre_spawn_environment().items():
+            assert environ[name.encode()] == value.encode()
+
+
+def test_tasks_run_in_the_thread_that_owns_the_card(client2):
+    def where(dask_worker=None):
+        import threading
+
+        return threading.current_thread().name
+
+    name = client2.submit(where, pure=False).result(timeout=30)
+    assert "Dask-Default-Threads" in name
+
+
+def test_scheduler_has_the_plugins(cluster2):
+    assert {"daskasc-placement", "daskasc-sequencer"} <= set(cluster2.scheduler.plugins)
+
+
+def test_configuration_while_open(cluster2):
+    assert dask.config.get("array_optimize").cards == 2
+    assert dask.config.get("array.rechunk.method") == "tasks"
+
+
+@pytest.mark.parametrize("call", ["scale(1)", "scale(3)", "scale(2, cores=4)", "adapt(maximum=4)"])
+def test_the_number_of_cards_is_fixed(cluster2, call):
+    with pytest.raises(ConfigurationError, match="2 cpu cards with one worker each"):
+        eval(f"cluster.{call}", {"cluster": cluster2})
+    assert len(cluster2.workers) == 2
+
+
+def test_scaling_to_the_cards_there_are_is_no_change(cluster2, client2):
+    before = set(client2.scheduler_info()["workers"])
+    cluster2.scale(2)
+    client2.wait_for_workers(2, timeout=30)
+    assert set(client2.scheduler_info()["workers"]) == before
+
+
+def test_repr(cluster2):
+    assert "LocalNPUCluster" in repr(cluster2)
+    assert "LocalNPUCluster" in cluster2._repr_html_()
+
+
+def snapshot():
+    keys = ("array_optimize", "array.rechunk.method", "distributed.diagnostics.nvml")
+    more = ("distributed.deploy.lost-worker-timeout", "distributed.nanny.pre-spawn-environ")
+    return {key: dask.config.get(key, "missing") for key in keys + more}
+
+
+def test_opening_and_closing_leaves_nothing(tmp_path):
+    before = snapshot()
+    environ = dict(os.environ)
+    children = {p.pid for p in psutil.Process().children(recursive=True)}
+    cluster = LocalNPUCluster(
+        n_workers=1, local_directory=str(tmp_path), device_memory_limit=None, **QUICK
+    )
+    assert dask.config.get("array_optimize").cards == 1
+    (report,) = cluster.report().cards
+    assert report.card == 0
+    cluster.close()
+    cluster.close()
+    assert snapshot() == before
+    assert dict(os.environ) == environ
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        left = {
+            p.pid
+            for p in psutil.Process().children(recursive=True)
+            if "resource_tracker" not in " ".join(p.cmdline())
+        } - children
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left
+    assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.suffix not in ("", ".lock")]
+
+
+def test_a_card_that_fails_ends_the_start_with_its_error(monkeypatch):
+    before = snapshot()
+    # the plugin is unpickled in the worker, where it takes this limit for the card
+    start = time.monotonic()
+    with pytest.raises(ConfigurationError, match="unplugged"):
+        LocalNPUCluster(n_workers=2, preload=["tests.cluster.broken_card"], **QUICK)
+    assert time.monotonic() - start < 60
+    assert snapshot() == before
+
+
+def test_a_start_that_hangs_ends_in_time(monkeypatch):
+    before = snapshot()
+    start = time.monotonic()
+    with pytest.raises((DeviceError, DeviceUnavailableError), match="start_timeout"):
+        LocalNPUCluster(
+            n_workers=1, preload=["tests.cluster.hanging_card"], start_timeout=4, **QUICK
+        )
+    assert time.monotonic() - start < 40
+    assert snapshot() == before
+
+
+def test_too_few_cards_start_nothing(monkeypatch):
+    from daskasc import device
+
+    monkeypatch.setattr(device, "resolve", lambda kind: "npu")
+    monkeypatch.setattr(device, "count", lambda kind: 1)
+    before = snapshot()
+    with pytest.raises(ConfigurationError, match="1 npu cards are visible"):
+        LocalNPUCluster(n_workers=2)
+    assert snapshot() == before
+
+
+def test_asynchronous(tmp_path):
+    async def run():
+        async with LocalNPUCluster(
+            n_workers=1, asynchronous=True, local_directory=str(tmp_path), **QUICK
+        ) as cluster:
+            await cluster.reset_counters()
+            report = await cluster.report()
+            return [card.card for card in report.cards]
+
+    before = snapshot()
+    assert asyncio.run(run()) == [0]
+    assert snapshot() == before
