@@ -1,0 +1,125 @@
+"""The same graph on 1, 2, 4 and 8 cards, and on stock dask with NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+import daskasc
+from daskasc.array import AscendArray
+from tests.integration.sources import traced, whole
+
+CHUNKS = 11
+NAMES = (
+    "sum prod min max any all mean var std nansum nanprod nanmin nanmax nanmean nanvar nanstd"
+).split()
+
+
+def collections(x):
+    """Every reduction of the table over one axis, and some over several and all."""
+    found = {(name, 0): getattr(da, name)(x, axis=0) for name in NAMES}
+    for name in ("sum", "mean", "var", "nanmax"):
+        for axis in ((0, 2), None):
+            found[name, axis] = getattr(da, name)(x, axis=axis)
+    return found
+
+
+def on_cards(client, folder, dtype):
+    lazy = collections(traced(CHUNKS, folder, dtype=dtype))
+    assert all(type(value._meta) is AscendArray for value in lazy.values())
+    computed = client.gather(client.compute(list(lazy.values())))
+    return {key: np.asarray(value) for key, value in zip(lazy, computed, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def by_cards(cluster4, tmp_path_factory):
+    results = {}
+    for cards in (1, 2, 4, 8):
+        folder = tmp_path_factory.mktemp(f"cards{cards}")
+        if cards == 4:
+            with dask.config.set(array_optimize=daskasc.Planner(4)):
+                results[cards] = _both(cluster4, folder)
+            continue
+        with daskasc.LocalNPUCluster(
+            n_workers=cards, device="cpu", dashboard_address=":0", local_directory=str(folder)
+        ) as cluster:
+            results[cards] = _both(cluster, folder)
+    return results
+
+
+def _both(cluster, folder):
+    with cluster.get_client() as client:
+        return {dtype: on_cards(client, folder / dtype, dtype) for dtype in ("f4", "i4")}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_any_number_of_cards_gives_the_same_bits(by_cards, dtype):
+    reference = by_cards[1][dtype]
+    for cards in (2, 4, 8):
+        for key, value in by_cards[cards][dtype].items():
+            np.testing.assert_array_equal(value, reference[key], err_msg=f"{key}, {cards} cards")
+            assert value.dtype == reference[key].dtype
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_cards_agree_with_stock_dask_on_numpy(by_cards, dtype):
+    x = da.from_array(whole(CHUNKS, dtype), chunks=(4, 6, 5))
+    with dask.config.set(array_optimize=None), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        lazy = collections(x)
+        stock = dict(zip(lazy, dask.compute(*lazy.values(), scheduler="synchronous"), strict=True))
+    for key, value in by_cards[4][dtype].items():
+        assert value.dtype == np.asarray(stock[key]).dtype, key
+        np.testing.assert_allclose(value, stock[key], rtol=2e-5, err_msg=str(key))
+
+
+def test_planner_off_gives_equal_results(client4, tmp_path):
+    x = traced(8, tmp_path / "x")
+    lazy = [x.mean(axis=0), x.std(axis=(0, 1)), x.max()]
+    planned = client4.gather(client4.compute(lazy))
+    before = client4.cluster.report().collectives
+    with dask.config.set({"daskasc.planner.enabled": False}):
+        stock = client4.gather(client4.compute(lazy))
+    assert client4.cluster.report().collectives == before
+    for ours, theirs in zip(planned, stock, strict=True):
+        assert isinstance(ours, np.ndarray | np.generic)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_chunks_stay_on_their_cards(client4, tmp_path):
+    x = traced(8, tmp_path / "x").persist()
+    client4.gather(client4.compute(x.sum()))
+    where = client4.who_has(x)
+    names = {a: w["id"] for a, w in client4.scheduler_info(n_workers=-1)["workers"].items()}
+    cards = [
+        int(names[where[f"{(key)}"][0]]) if f"{key}" in where else int(names[where[key][0]])
+        for key in sorted(dask.core.flatten(x.__dask_keys__()))
+    ]
+    assert cards == [0, 0, 1, 1, 2, 2, 3, 3]
+    before = client4.cluster.report().bytes_between_cards
+    client4.gather(client4.compute((x * 2 + 1).map_blocks(_nothing, drop_axis=[1, 2], dtype="f8")))
+    assert client4.cluster.report().bytes_between_cards - before < 1000
+
+
+def _nothing(block):
+    from daskasc.array import from_numpy
+
+    assert type(block) is AscendArray
+    return from_numpy(np.zeros(1))
+
+
+def test_ten_reductions_in_flight(client4, tmp_path):
+    from daskasc.collectives import executed
+
+    arrays = [traced(8, tmp_path / str(number)) + number for number in range(10)]
+    futures = client4.compute([x.mean(axis=0) for x in arrays])
+    expected = whole(8).mean(axis=0)
+    for number, value in enumerate(client4.gather(futures)):
+        np.testing.assert_allclose(value, expected + number, rtol=1e-12)
+    orders = list(client4.run(executed).values())
+    assert len(orders[0]) >= 10
+    assert all(order == orders[0] for order in orders)
