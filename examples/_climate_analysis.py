@@ -81,9 +81,10 @@ def weights(field: xr.DataArray, axes: Axes) -> xr.DataArray:
 
 
 def decades(field: xr.DataArray, axes: Axes) -> xr.DataArray:
-    """Time in decades from the middle of the data, float32."""
+    """Time in decades from the middle of the data, float32, under the chunks of the field."""
     year = field[axes.time].dt.decimal_year
-    return ((year - year.mean()) / 10).astype("f4")
+    centred = ((year - year.mean()) / 10).astype("f4")
+    return centred.chunk({axes.time: field.variable.chunksizes[axes.time]})
 
 
 def reduced(
@@ -110,7 +111,7 @@ def time_sums(field: xr.DataArray, axes: Axes) -> dict[str, xr.DataArray]:
     time = decades(field, axes)
     return {
         "sum_t": (valid * time).sum(axes.time),
-        "sum_tt": (valid * (time * time)).sum(axes.time),
+        "sum_tt": (valid * time**2).sum(axes.time),
     }
 
 
