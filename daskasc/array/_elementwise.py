@@ -38,7 +38,8 @@ def _safe_divisor(b: Any) -> Any:
 def _floor_divide(a: Any, b: Any) -> Any:
     if is_float(a):
         # torch's formula is NumPy's, but for the NaN of inf // finite
-        return torch.where(torch.isinf(a), a / b * math.nan, torch.div(a, b, rounding_mode="floor"))
+        quotient = torch.div(a, b, rounding_mode="floor")
+        return torch.where(torch.isinf(a) & (b != 0), a * math.nan, quotient)
     quotient = torch.div(a, _safe_divisor(b), rounding_mode="floor")
     if b.dtype not in UNSIGNED:
         quotient = torch.where(b == -1, torch.neg(a), quotient)
@@ -65,6 +66,20 @@ def _fmod(a: Any, b: Any) -> Any:
 
 def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
     return _floor_divide(a, b), _remainder(a, b)
+
+
+def _by_parts(function: Row) -> Row:
+    """Sums of complex numbers by their parts.
+
+    torch multiplies an operand by 1 + 0j first, which makes NaN of infinities.
+    """
+
+    def row(a: Any, b: Any) -> Any:
+        if a.dtype in COMPLEX:
+            return torch.view_as_complex(function(torch.view_as_real(a), torch.view_as_real(b)))
+        return function(a, b)
+
+    return row
 
 
 def _left_shift(a: Any, b: Any) -> Any:
@@ -232,7 +247,18 @@ def _modf(a: Any) -> tuple[Any, Any]:
 
 
 def _ldexp(a: Any, b: Any) -> Any:
-    return torch.ldexp(a, b)
+    # torch.ldexp takes a power of two in float32; four factors never leave float64's range early
+    rest = b.clamp(-2200, 2200).to(torch.int64)
+    wide = a.double()
+    for parts in (4, 3, 2, 1):
+        exponent = torch.div(rest, parts, rounding_mode="trunc")
+        wide = wide * torch.pow(torch.full_like(wide, 2.0), exponent.double())
+        rest = rest - exponent
+    return wide.to(a.dtype)
+
+
+def _gcd(a: Any, b: Any) -> Any:
+    return torch.abs(torch.gcd(a, b)) if a.dtype not in UNSIGNED else torch.gcd(a, b)
 
 
 def _frexp(a: Any) -> tuple[Any, Any]:
@@ -253,8 +279,8 @@ def _isfinite(a: Any) -> Any:
 
 
 ROWS: dict[str, Row] = {
-    "add": torch.add,
-    "subtract": torch.sub,
+    "add": _by_parts(torch.add),
+    "subtract": _by_parts(torch.sub),
     "multiply": torch.mul,
     "divide": torch.true_divide,
     "floor_divide": _floor_divide,
@@ -322,7 +348,7 @@ ROWS: dict[str, Row] = {
     "invert": _invert,
     "left_shift": _left_shift,
     "right_shift": _right_shift,
-    "gcd": torch.gcd,
+    "gcd": _gcd,
     "lcm": torch.lcm,
 }
 for _name, _torch_name in {
@@ -349,6 +375,8 @@ WRAPPING = frozenset(
 # same order after flipping the sign bit: these run on int64 for uint64
 ORDERED = frozenset("less less_equal greater greater_equal".split())
 ORDERED_VALUES = frozenset("maximum minimum fmax fmin".split())
+# the answer depends on the dtype's own grid of numbers: never computed in a wider one
+OWN_GRID = frozenset(("nextafter",))
 COMPARISONS = ORDERED | {"equal", "not_equal"}
 # rows that take a Python scalar as their second (or first) operand as it is
 SCALAR_ROWS: dict[str, Row] = {

@@ -23,6 +23,7 @@ from daskasc import device
 from daskasc.array import _elementwise as rows
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import (
+    COMPLEX,
     FLOATS,
     TWINS,
     WIDER,
@@ -142,6 +143,8 @@ def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Ke
     backend = device.current()
     if not all(backend.supports(name, d.name) for d in loop[: ufunc.nin]):
         return None
+    if name in ("add", "subtract") and ins[0] not in COMPLEX:
+        row = torch.add if name == "add" else torch.sub  # the bare function, for the fast path
     core = _core(name, row, ins, outs)
     if core is None:
         return None
@@ -173,7 +176,7 @@ def _core(name: str, row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -
         if dtype in WIDER:
             return _checked(_on_wider(row, ins), ins, outs)
     found = _checked(row, ins, outs)
-    if found is None and any(d in _WIDENED for d in ins):
+    if found is None and name not in rows.OWN_GRID and any(d in _WIDENED for d in ins):
         found = _checked(_on_wider(row, ins), ins, outs)
     return found
 
@@ -257,6 +260,9 @@ def _direct(
         return None
     # torch computes scalar / tensor as scalar * (1 / tensor)
     if name == "divide" and place == 0:
+        return None
+    # and complex sums with a multiplication that makes NaN of infinities
+    if name in ("add", "subtract") and loop[0].kind == "c":
         return None
     numpy_dtype = loop[0]
     convert: Any = int

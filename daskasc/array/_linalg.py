@@ -79,7 +79,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     """As :func:`numpy.dot`."""
     left, right = tensor_of(a), tensor_of(b)
     if not left.ndim or not right.ndim:
-        result = _operators.apply(np.multiply, (a, b))
+        result = _operators.apply(np.multiply, (wrap(left), wrap(right)))
         return result if out is None else into(out, result)
     if right.ndim == 1:
         if left.shape[-1] != right.shape[0]:
@@ -102,7 +102,7 @@ def inner(a: Any, b: Any, /) -> Any:
     """As :func:`numpy.inner`."""
     left, right = tensor_of(a), tensor_of(b)
     if not left.ndim or not right.ndim:
-        return _operators.apply(np.multiply, (a, b))
+        return _operators.apply(np.multiply, (wrap(left), wrap(right)))
     return tensordot(wrap(left), wrap(right), axes=((left.ndim - 1,), (right.ndim - 1,)))
 
 

@@ -296,7 +296,7 @@ def histogram(
     values = tensor_of(a)
     if not is_array(bins) and isinstance(bins, int | np.integer) and range is not None:
         low, high = (float(edge) for edge in range)
-        edges = np.histogram_bin_edges(np.empty(0), int(bins), (low, high))
+        edges = np.histogram_bin_edges(np.empty(0, _plain(values.dtype)), int(bins), (low, high))
     elif is_array(bins) or isinstance(bins, list | tuple | np.ndarray):
         edges = bins.asnumpy() if is_array(bins) else np.asarray(bins)
     else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _kernels
-from daskasc.array._dispatch import NeedsHost, into, name_of, on_host
+from daskasc.array._dispatch import NeedsHost, into, is_array, name_of, on_host
 from daskasc.array._dtypes import NUMPY, cast, torch
 from daskasc.array._storage import from_numpy, wrap
 
@@ -133,6 +133,8 @@ def in_place(ufunc: np.ufunc) -> Operator:
 
 def store(ufunc: np.ufunc, result: Any, out: Any, casting: str = "same_kind") -> Any:
     """Copy a ufunc's result into `out` if the casting rule allows, and return `out`."""
+    if not is_array(out):
+        return into(out, result)
     if not can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to "

@@ -99,8 +99,9 @@ def _levels(q: Any, scale: float, tensor_dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def _lerp(low: Any, high: Any, weight: Any) -> Any:
-    """NumPy's interpolation: exact at both ends and monotonic."""
-    step = high - low
+    """NumPy's interpolation: exact at both ends and monotonic; in the dtype of `weight`."""
+    step = (high - low).to(weight.dtype)
+    low, high = low.to(weight.dtype), high.to(weight.dtype)
     return torch.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
 
 
@@ -117,13 +118,11 @@ def _quantile(
     values = torch.sort(sortable(values), dim=-1).values
     values = unsortable(values, tensor.dtype)
     given = _float_dtype(tensor.dtype)
-    if given not in (torch.float16, torch.bfloat16):
+    if levels.dtype == np.float64 and type(q) not in (int, float):
         # strong float64 levels make NumPy's result float64
-        if levels.dtype == np.float64 and type(q) not in (int, float):
-            given = torch_dtype(result(np.dtype("f8")))
-    elif levels.dtype == np.float64 and type(q) not in (int, float):
         given = torch_dtype(result(np.dtype("f8")))
-    values = cast(values, given)
+    if tensor.dtype not in FLOATS:
+        values = cast(values, given)
     length = values.shape[-1]
     if not length:
         empty = torch.full(values.shape[:-1], float("nan"), dtype=given, device=values.device)
@@ -133,7 +132,7 @@ def _quantile(
             torch.isnan(values) if is_float(values) else torch.zeros_like(values, dtype=torch.bool)
         )
         found = [
-            _at_level(values, nan, float(level), levels.dtype, length, skip_nan)
+            cast(_at_level(values, nan, float(level), levels.dtype, given, skip_nan), given)
             for level in levels.reshape(-1)
         ]
     parts = [axes.unmerged(part) for part in found]
@@ -151,21 +150,22 @@ def _kept(tensor: Any, axes: Axes) -> list[int]:
     return [n for i, n in enumerate(tensor.shape) if i not in axes.axes]
 
 
-def _at_level(values: Any, nan: Any, level: float, dtype: Any, length: int, skip_nan: bool) -> Any:
-    """One quantile of sorted values along the last axis."""
+def _at_level(values: Any, nan: Any, level: float, dtype: Any, given: Any, skip_nan: bool) -> Any:
+    """One quantile of sorted values along the last axis, in torch dtype `given`."""
+    length = values.shape[-1]
     if not skip_nan:
         place = np.asarray(level, dtype) * np.asarray(length - 1, dtype)
         low = int(np.floor(place))
         high = min(low + 1, length - 1)
-        weight = torch.full((), float(place - low), dtype=values.dtype, device=values.device)
+        weight = torch.full((), float(place - low), dtype=given, device=values.device)
         found = _lerp(values[..., low], values[..., high], weight)
         # sorted: one NaN anywhere is the last element
-        return torch.where(nan[..., -1], values[..., -1], found)
+        return torch.where(nan[..., -1], values[..., -1].to(given), found)
     count = (~nan).sum(-1, keepdim=True)
     place = (count - 1).clamp(min=0).to(torch.float64) * level
     low_ = torch.floor(place).to(torch.int64)
     high_ = torch.minimum(low_ + 1, (count - 1).clamp(min=0))
-    weight = (place - low_).to(values.dtype)
+    weight = (place - low_).to(given)
     return _lerp(values.gather(-1, low_), values.gather(-1, high_), weight).squeeze(-1)
 
 

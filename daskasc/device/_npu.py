@@ -81,7 +81,7 @@ def make(card: int | None, *, memory_limit: int | None, threads: int | None) -> 
         # a no-op where torch loaded the extension by itself
         importlib.import_module("torch_npu")
     except (ImportError, OSError, RuntimeError) as error:
-        raise DeviceUnavailableError(explain(error)) from error
+        raise DeviceUnavailableError(explain(error, "torch_npu")) from error
     try:
         return NpuBackend(card, module.npu, memory_limit, threads)
     except RuntimeError as error:

@@ -33,8 +33,8 @@ def torch() -> Any:
     return _module
 
 
-def explain(error: BaseException) -> str:
-    """One message for a failed ``import torch``: what was found, and what to do."""
+def explain(error: BaseException, package: str = "torch") -> str:
+    """One message for a failed import of torch or torch_npu: what was found, what to do."""
     causes: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(causes) < 5:
@@ -43,7 +43,7 @@ def explain(error: BaseException) -> str:
     found = " <- ".join(causes)
     if isinstance(error, ModuleNotFoundError) and error.name == "torch":
         return f"torch is not installed for {sys.executable}; pip install torch ({found})"
-    if "torch_npu" in found or "backend extension" in found:
+    if package == "torch_npu" or "torch_npu" in found or "backend extension" in found:
         return (
             "torch_npu is installed, but it could not be loaded; most often the CANN libraries are "
             "missing from this process's environment. On a machine with NPUs: source CANN's "

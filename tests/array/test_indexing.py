@@ -1,0 +1,196 @@
+"""Indexing against NumPy: hand-picked traps, and generated indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from daskasc.array import from_numpy
+
+from .reference import DTYPES, assert_same, check, data, up
+
+pytestmark = pytest.mark.usefixtures("no_fallback")
+
+X = np.arange(60).reshape(3, 4, 5)
+INDICES: dict[str, Any] = {
+    "integer": 1,
+    "integers": (1, -1, 2),
+    "ellipsis": (..., 1),
+    "steps": (slice(None, None, -1), slice(3, 0, -2)),
+    "empty": (slice(2, 1), slice(None, None, -3)),
+    "newaxis": (None, 1, ..., None),
+    "list": [2, 0, 0, -1],
+    "array": np.array([[0, 1], [2, -3]]),
+    "empty list": [],
+    "separated": (0, slice(None), [1, 2]),
+    "adjacent": (slice(None), [0, 1], [1, 2]),
+    "separated by None": ([0, 1], None, [1, 2]),
+    "integer and array": (slice(None), 1, np.array([1, 2])),
+    "broadcast": (np.array([[0], [1]]), np.array([0, 1]), slice(1, 3)),
+    "mask": X > 30,
+    "mask first": np.array([True, False, True]),
+    "mask middle": (slice(None), np.array([True, False, True, True])),
+    "mask and ints": (np.array([True, False, True]), 1, slice(None, None, 2)),
+    "mask 2-d": (X[0] % 2 == 0)[None].repeat(3, 0)[:, :, 0],
+    "negative step and array": (slice(None, None, -1), [0, 2]),
+    "bool": True,
+    "bool false": (slice(None), False),
+    "uint8 array": np.array([0, 1, 1], "u1"),
+    "0-d array": np.array(1),
+    "too many": (0, 0, 0, 0),
+    "outside": 3,
+    "outside array": [0, 3],
+    "outside negative": [0, -4],
+    "wrong mask": np.array([True, False]),
+    "float": np.array([0.5]),
+    "two ellipses": (..., ...),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_getitem(name: str) -> None:
+    index = INDICES[name]
+    check(lambda a: a[index], X)
+    check(lambda a: a[index], X.astype("u2"))
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_getitem_by_arrays_on_the_card(name: str) -> None:
+    index = INDICES[name]
+    try:
+        expected = X[index]
+    except IndexError:
+        with pytest.raises(IndexError):
+            from_numpy(X)[up(index)]
+        return
+    assert_same(expected, from_numpy(X)[up(index)])
+
+
+@pytest.mark.parametrize("name", [n for n in INDICES if n != "negative step and array"])
+@pytest.mark.parametrize("value", [7, "same"])
+def test_setitem(name: str, value: Any) -> None:
+    index = INDICES[name]
+
+    def change(a: Any) -> Any:
+        a = a.copy()
+        a[index] = value if value != "same" else np.arange(60).reshape(3, 4, 5)[index] * -1
+        return a
+
+    check(change, X)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_moves(dtype: str) -> None:
+    x = data(dtype)
+    for index in (slice(None, None, -1), [2, 0], x == x, (slice(None), [1, 1]), (1, 2)):
+        check(lambda a, i=index: a[i], x)
+
+
+def test_scalars_are_copies_and_rows_are_views() -> None:
+    x = from_numpy(np.arange(4.0))
+    x[0], x[1] = x[1], x[0]
+    assert_same(np.array([1.0, 0, 2, 3]), x)
+    y = from_numpy(np.zeros((2, 2)))
+    y[0][1] = 5
+    assert y[0, 1].item() == 5
+
+
+def test_overlapping_assignment() -> None:
+    def shift(a: Any) -> Any:
+        a = a.copy()
+        a[1:] = a[:-1]
+        a[::-1] = a
+        return a
+
+    check(shift, np.arange(6))
+
+
+def test_writing_through_a_reversed_copy_raises() -> None:
+    x = from_numpy(np.arange(4.0))
+    with pytest.raises(ValueError, match="negative step"):
+        x[::-1][0] = 9
+    with pytest.raises(ValueError, match="negative step"):
+        np.flip(x)[:] = 0
+    y = x[::-1].copy()
+    y[0] = 9
+    assert y[0].item() == 9
+
+
+def test_assignment_converts_as_numpy() -> None:
+    x = from_numpy(np.zeros(3, "i1"))
+    with pytest.raises(OverflowError):
+        x[0] = 300
+    x[0] = 2.7
+    assert_same(np.array([2, 0, 0], "i1"), x)
+    with pytest.raises(ValueError, match="broadcast"):
+        x[:] = [1, 2]
+    x[...] = np.ones((1, 3))
+    assert_same(np.ones(3, "i1"), x)
+
+
+def test_length_zero() -> None:
+    for index in (slice(None, None, -1), [], np.zeros(0, bool), (slice(None), 1)):
+        check(lambda a, i=index: a[i], np.zeros((0, 3)))
+
+
+_shapes = hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)
+
+
+@st.composite
+def _indexed(draw: Any, advanced: bool) -> tuple[np.ndarray[Any, Any], Any]:
+    shape = draw(_shapes)
+    array = np.arange(int(np.prod(shape))).reshape(shape)
+    basic = hnp.basic_indices(shape, allow_newaxis=True)
+    if not advanced:
+        return array, draw(basic)
+    if 0 in shape:
+        return array, draw(hnp.arrays(bool, shape))
+    chosen = draw(
+        st.one_of(
+            hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=3)),
+            hnp.arrays(bool, shape),
+            st.tuples(
+                *(
+                    st.one_of(
+                        st.integers(-n, n - 1),
+                        st.slices(n),
+                        st.lists(st.integers(-n, n - 1), min_size=1, max_size=1),
+                    )
+                    for n in shape
+                )
+            ),
+        )
+    )
+    return array, chosen
+
+
+@settings(max_examples=200, deadline=None)
+@given(_indexed(advanced=False))
+def test_generated_basic(case: tuple[np.ndarray[Any, Any], Any]) -> None:
+    array, index = case
+    check(lambda a: a[index], array)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_indexed(advanced=True))
+def test_generated_advanced(case: tuple[np.ndarray[Any, Any], Any]) -> None:
+    array, index = case
+    check(lambda a: a[index], array)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_indexed(advanced=False))
+def test_generated_assignment(case: tuple[np.ndarray[Any, Any], Any]) -> None:
+    array, index = case
+
+    def change(a: Any) -> Any:
+        a = a.copy()
+        a[index] = np.arange(a[index].size).reshape(a[index].shape) * 2
+        return a
+
+    check(change, array)
