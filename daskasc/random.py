@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.registration._convert import to_ascend
-
 
 class PCG64(np.random.PCG64):
     """NumPy's PCG64; its module tells dask where to find :func:`default_rng`."""
@@ -35,7 +33,7 @@ class _OnCard:
                 *(_host(value) for value in args),
                 **{key: _host(value) for key, value in kwargs.items()},
             )
-            return to_ascend(result) if isinstance(result, (np.ndarray, np.generic)) else result
+            return _card(result) if isinstance(result, (np.ndarray, np.generic)) else result
 
         return drawn
 
@@ -54,6 +52,12 @@ class RandomState(_OnCard):
 def default_rng(seed: Any = None) -> Generator:
     """See :func:`numpy.random.default_rng`."""
     return Generator(np.random.default_rng(seed))
+
+
+def _card(value: Any) -> Any:
+    from daskasc.array import from_numpy  # imports torch, which unpickling a graph must not
+
+    return from_numpy(value)
 
 
 def _host(value: Any) -> Any:

@@ -27,7 +27,7 @@ from dask.array.percentile import _percentile
 from dask.sizeof import sizeof
 from dask.tokenize import normalize_token
 
-from daskasc import _serialization
+from daskasc.registration import _serialization
 from daskasc.registration._backend import AscendBackendEntrypoint
 from daskasc.registration._convert import to_ascend_dispatch
 
