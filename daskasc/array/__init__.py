@@ -19,6 +19,7 @@ from daskasc.array import (
     _selection,  # noqa: F401
     _shaping,  # noqa: F401
     _sorting,  # noqa: F401
+    _statistics,  # noqa: F401
 )
 from daskasc.array._array import AscendArray
 from daskasc.array._creation import (

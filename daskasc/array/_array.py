@@ -37,8 +37,11 @@ class AscendArray:
 
     Parameters
     ----------
-    tensor : torch.Tensor
-        The elements; kept, not copied.
+    tensor : torch.Tensor, or tuple or list of int
+        The elements; kept, not copied. A shape makes uninitialised elements of `dtype`, as
+        ``numpy.ndarray(shape, dtype)`` does; libraries that copy an array's type rely on it.
+    dtype : dtype_like, optional
+        Only with a shape.
     """
 
     __slots__ = ("__weakref__", "_copied", "_lease", "_t")
@@ -50,7 +53,10 @@ class AscendArray:
     _lease: Any
     _copied: bool
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Any, dtype: Any = np.float64) -> None:
+        if isinstance(tensor, tuple | list):
+            place = device.current().torch_device
+            tensor = torch.empty(tuple(tensor), dtype=torch_dtype(dtype), device=place)
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(
                 f"AscendArray takes a torch tensor; got {type(tensor).__name__}. "

@@ -76,6 +76,8 @@ def name_of(function: Any) -> str:
 def require(operator: str, *tensors: Any) -> None:
     """Raise :class:`NeedsHost` unless the card has a kernel of `operator` for these tensors."""
     backend = device.current()
+    if not backend.restricts:
+        return
     for tensor in tensors:
         if not backend.supports(operator, device.numpy_dtype(tensor.dtype).name):
             raise NeedsHost(operator)

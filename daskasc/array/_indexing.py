@@ -40,9 +40,18 @@ class _Plan:
 
 def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
     """Tensor ``tensor[index]``, and whether it is a copy where NumPy would give a view."""
-    if type(index) is int and tensor.ndim > 1:
+    kind = type(index)
+    if kind is int and tensor.ndim:
         _check_int(index, tensor.shape[0], 0)
-        return tensor[index], False
+        view = tensor[index]
+        return (view if view.ndim else view.clone()), False
+    # plain forward slices and integers mean the same to torch
+    if (kind is slice and _is_forward(index)) or (
+        kind is tuple
+        and all(type(i) is int or (type(i) is slice and _is_forward(i)) for i in index)
+    ):
+        view = tensor[index]
+        return (view if view.ndim or not tensor.ndim else view.clone()), False
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
@@ -50,6 +59,15 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
     if not plan.advanced:
         return (view.clone() if plan.copies_scalar else view), bool(plan.flips)
     return gather(view, plan.advanced), False
+
+
+def _is_forward(entry: slice) -> bool:
+    step = entry.step
+    return (
+        (step is None or (type(step) is int and step > 0))
+        and (entry.start is None or type(entry.start) is int)
+        and (entry.stop is None or type(entry.stop) is int)
+    )
 
 
 def setitem(tensor: Any, index: Any, value: Any) -> None:

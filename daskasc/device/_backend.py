@@ -39,6 +39,8 @@ class Backend(abc.ABC):
     collective_backend : {"hccl", "nccl", "gloo"}
     accounts : bool
         Whether arrays have to report their storages through :meth:`retain` and :meth:`release`.
+    restricts : bool
+        Whether :meth:`supports` can say no.
     pins_memory : bool
         Whether :meth:`host_buffer` gives pinned memory.
     """
@@ -46,6 +48,7 @@ class Backend(abc.ABC):
     kind: str
     collective_backend: str
     accounts: bool = False
+    restricts: bool = False
     pins_memory: bool = False
 
     def __init__(self, card: int | None, torch_device: Any, threads: int | None) -> None:

@@ -52,6 +52,7 @@ class NpuBackend(AcceleratorBackend):
 
     kind = "npu"
     collective_backend = "hccl"
+    restricts = True
     visibility = "ASCEND_RT_VISIBLE_DEVICES"
 
     def __init__(

@@ -215,6 +215,16 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sinc": (np.sinc, (X,)),
     "astype": (lambda a: a.astype("i2"), (X,)),
     "view": (lambda a: a.view("i4"), (X,)),
+    "unique": (np.unique, (I,)),
+    "unique all": (lambda a: np.unique(a, True, True, True), (N,)),
+    "unique u8": (lambda a: np.unique(a, return_counts=True), (data("u8"),)),
+    "unique empty": (np.unique, (E,)),
+    "interp": (lambda a: np.interp(a, [0.0, 5.0, 9.0], [1.0, 2.0, 0.0], left=-1), (N,)),
+    "cov": (np.cov, (X,)),
+    "cov columns": (lambda a: np.cov(a, rowvar=False, ddof=0), (X,)),
+    "gradient": (lambda a: np.gradient(a, 0.5), (X,)),
+    "gradient axis": (lambda a: np.gradient(a, axis=1), (I,)),
+    "trapezoid": (lambda a: np.trapezoid(a, dx=0.5, axis=0), (X,)),
     "add.reduce": (lambda a: np.add.reduce(a, axis=1), (X,)),
     "logical_or.reduce": (lambda a: np.logical_or.reduce(a, axis=None), (B,)),
     "maximum.reduce": (lambda a: np.maximum.reduce(a), (X,)),
@@ -223,13 +233,9 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "unique": (np.unique, (I,)),
-    "interp": (lambda a: np.interp(a, [0.0, 5.0, 9.0], [1.0, 2.0, 0.0]), (X,)),
     "polyfit": (lambda a: np.polyfit(a, a * 2 + 1, 1), (V,)),
-    "cov": (np.cov, (X,)),
     "corrcoef": (np.corrcoef, (X,)),
     "convolve": (lambda a: np.convolve(a, [1.0, 2.0, 1.0]), (V,)),
-    "gradient": (np.gradient, (X,)),
     "histogram auto": (lambda a: np.histogram(a, bins=5), (X,)),
     "lexsort": (lambda a: np.lexsort((a, a)), (V,)),
     "apply_along_axis": (lambda a: np.apply_along_axis(np.sum, 1, a), (X,)),
@@ -241,8 +247,8 @@ ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "fft": (np.fft.fft, (V,)),
     "add.reduceat": (lambda a: np.add.reduceat(a, [0, 3]), (V,)),
     "max complex": (np.max, (C,)),
+    "unique axis": (lambda a: np.unique(a, axis=0), (I,)),
     "union1d": (np.union1d, (I, I)),
-    "trapezoid": (np.trapezoid, (V,)),
 }
 
 

@@ -70,7 +70,8 @@ ON_CARD = (
     "add subtract multiply divide floor_divide remainder fmod divmod power negative absolute sign "
     "sqrt square exp log expm1 log1p sin cos tan arcsin arctan arctan2 hypot sinh tanh arctanh "
     "cbrt maximum minimum fmax fmin floor ceil trunc rint isnan isinf isfinite signbit copysign "
-    "equal less greater_equal logical_and logical_not logaddexp deg2rad reciprocal heaviside modf frexp"
+    "equal less greater_equal logical_and logical_not logaddexp deg2rad reciprocal heaviside "
+    "modf frexp"
 ).split()
 
 
