@@ -2,8 +2,10 @@
 
 Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid.
 Every other task runs where its main input lies: the input whose array has the most chunks, so that
-in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Tasks whose
-keys are no array keys (the final gathering, delayed functions) are left to the scheduler.
+in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Where no input
+has as many chunks as the task's own array, the array is spread like a new one: the reading of
+``x`` may be fused into the subtraction, whose only input is then ``normals``. Tasks whose keys
+are no array keys (the final gathering, delayed functions) are left to the scheduler.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 from dask._task_spec import Alias, DataNode, GraphNode
 from dask.typing import Key
@@ -93,22 +96,23 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
         position = grid_position(key)
         if position is None:
             continue
-        main: tuple[int, str, Key] | None = None
-        for dependency in node.dependencies:
-            if dependency in owners and grid_position(dependency) is not None:
-                name = dependency[0]
-                candidate = (-sizes[name], str(name), dependency)
-                if (
-                    main is None
-                    or candidate[:2] < main[:2]
-                    or (candidate[:2] == main[:2] and _positions_before(candidate[2], main[2]))
-                ):
-                    main = candidate
-        owner = owners[main[2]] if main is not None else position_owner(key, grid, cards)
+        main = _main_input(node, owners, sizes)
+        if main is None or sizes[main[0]] < sizes[key[0]]:
+            owner = position_owner(key, grid, cards)
+        else:
+            owner = owners[main]
         if owner is not None:
             owners[key] = owner
     return owners
 
 
-def _positions_before(key: Key, other: Key) -> bool:
-    return (grid_position(key) or ()) < (grid_position(other) or ())
+def _main_input(
+    node: GraphNode, owners: Mapping[Key, int], sizes: Mapping[str, int]
+) -> tuple[Any, ...] | None:
+    """The input of the array with the most chunks; the first in grid order of several."""
+    inputs = [
+        dependency
+        for dependency in node.dependencies
+        if dependency in owners and grid_position(dependency) is not None
+    ]
+    return min(inputs, key=lambda key: (-sizes[key[0]], key[0], key[1:]), default=None)

@@ -10,8 +10,8 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask.utils import ensure_dict
-from daskasc.collectives import Gang, barrier
 
+from daskasc.collectives import Gang, barrier
 from daskasc.errors import ConfigurationError
 from daskasc.planner import Planner
 from tests.planner.local import run_locally
@@ -134,6 +134,15 @@ def test_elementwise_work_has_the_owner_of_its_input():
             owners.update({key: layer.annotations["card"](key) for key in layer})
     assert [owners[key] for key in sorted(keys)] == [0, 0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_array_equal(value(anomaly, 4), np.zeros((16, 4)))
+
+
+def test_reads_fused_with_a_small_input_are_spread():
+    x = da.from_array(data(shape=(16, 4, 2), missing=False), chunks=(2, 4, 2))
+    small = da.ones((4, 2), chunks=(4, 2)).map_blocks(lambda block: block, name="small")
+    graph, _ = planned((x - small).sum(axis=0), 4)
+    (gang,) = gangs(graph).values()
+    assert gang.members == (0, 1, 2, 3)
+    np.testing.assert_allclose(value((x - small).sum(axis=0), 4), (x.compute() - 1).sum(axis=0))
 
 
 def test_off_is_the_stock_pass():
