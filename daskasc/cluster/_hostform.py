@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,9 @@ import numpy as np
 
 from daskasc import device
 
-# nothing of these modules holds arrays; walking large frames or graphs would cost time
-_OPAQUE = frozenset({"numpy", "pandas", "builtins", "datetime", "torch", "dask", "distributed"})
+# Objects of these packages hold no arrays; walking frames, graphs or loggers would cost time.
+_OPAQUE = sys.stdlib_module_names | {"numpy", "pandas", "torch", "dask", "distributed"}
+_TRANSPARENT = frozenset({"types", "collections"})
 
 
 def _array_type() -> type | None:
@@ -29,19 +31,21 @@ def _array_type() -> type | None:
     return getattr(module, "AscendArray", None)
 
 
-def _children(value: object) -> Iterable[Any]:
-    if isinstance(value, Mapping):
-        return value.values()
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return value
-    if type(value).__module__.partition(".")[0] in _OPAQUE:
-        return ()
-    found: list[Any] = list(getattr(value, "__dict__", {}).values())
-    for cls in type(value).__mro__:
+def _children(value: object) -> Iterator[Any]:
+    """Objects directly inside `value`: items of a container, attributes of an instance."""
+    kind = type(value)
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, (list, tuple, set, frozenset, deque)):
+        yield from value
+    package = kind.__module__.partition(".")[0]
+    if package in _OPAQUE and package not in _TRANSPARENT:
+        return
+    yield from getattr(value, "__dict__", {}).values()
+    for cls in kind.__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            found.extend((getattr(value, name),) if hasattr(value, name) else ())
-    return found
+            yield getattr(value, name, None)
 
 
 def _arrays(value: object, wanted: type) -> Iterator[Any]:

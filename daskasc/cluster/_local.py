@@ -8,6 +8,7 @@ named by its card's number; tasks are pinned by that name, also after a worker w
 from __future__ import annotations
 
 import asyncio
+import os
 import traceback
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -85,13 +86,15 @@ class LocalNPUCluster(LocalCluster):
         self.cards: Cards = self.options.resolve()
         self._settings = Settings(self._dask_settings())
         self._settings.install()
+        # nannies put these into this process's environment before they start a worker
+        self._unset = [name for name in pre_spawn_environment() if name not in os.environ]
         try:
             self._start_scheduler(asynchronous, loop)
             self.worker_spec = {card: self._spec(card) for card in range(self.cards.count)}
             if not self.called_from_running_loop:
                 self._start_workers()
         except BaseException:
-            self._settings.restore()
+            self._restore()
             raise
 
     # -- starting --------------------------------------------------------------------------------
@@ -320,7 +323,13 @@ class LocalNPUCluster(LocalCluster):
         try:
             await super()._close()
         finally:
-            self._settings.restore()
+            self._restore()
+
+    def _restore(self) -> None:
+        self._settings.restore()
+        for name in self._unset:
+            os.environ.pop(name, None)
+        self._unset = []
 
 
 class _Awaitable:

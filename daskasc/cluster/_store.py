@@ -246,7 +246,8 @@ class DeviceStore(MutableMapping[Key, object]):
             self._host[key] = HostForm.of(value, weight)
         except Exception:
             # Any class may refuse to be pickled, in any way; the value stays usable on the card.
-            self._host.pop(key, None) if key in self._host else None
+            if key in self._host:
+                del self._host[key]
             self._stuck.add(key)
             _logger.warning(
                 "%r (%d bytes) cannot leave the card and stays there", key, weight, exc_info=True

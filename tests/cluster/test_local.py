@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import multiprocessing
 import os
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from daskasc import LocalNPUCluster
 from daskasc.cluster import DeviceStore
+from daskasc.cluster._environment import pre_spawn_environment
 from daskasc.errors import ConfigurationError, DeviceError, DeviceUnavailableError
 
 QUICK = {"device": "cpu", "dashboard_address": ":0"}
@@ -56,8 +58,6 @@ def test_one_process_a_card(cluster2, client2):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_huge_pages_are_set_before_the_process_starts(client2):
-    from daskasc.cluster._environment import pre_spawn_environment
-
     # /proc/<pid>/environ is what the process was started with
     def at_start():
         with open("/proc/self/environ", "rb") as file:
@@ -112,8 +112,10 @@ def snapshot():
     return {key: dask.config.get(key, "missing") for key in keys + more}
 
 
-def test_opening_and_closing_leaves_nothing(tmp_path):
+def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
     before = snapshot()
+    for name in pre_spawn_environment():
+        monkeypatch.delenv(name, raising=False)
     environ = dict(os.environ)
     children = {p.pid for p in psutil.Process().children(recursive=True)}
     cluster = LocalNPUCluster(
@@ -140,7 +142,7 @@ def test_opening_and_closing_leaves_nothing(tmp_path):
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and p.suffix not in ("", ".lock")]
 
 
-def test_a_card_that_fails_ends_the_start_with_its_error(monkeypatch):
+def test_a_card_that_fails_ends_the_start_with_its_error():
     before = snapshot()
     # the plugin is unpickled in the worker, where it takes this limit for the card
     start = time.monotonic()
@@ -150,8 +152,18 @@ def test_a_card_that_fails_ends_the_start_with_its_error(monkeypatch):
     assert snapshot() == before
 
 
-def test_a_start_that_hangs_ends_in_time(monkeypatch):
+def semaphores():
+    """Named semaphores that this process has mapped."""
+    try:
+        with open("/proc/self/maps") as file:
+            return {line.split("/")[-1] for line in file if "sem.mp" in line}
+    except OSError:
+        return set()
+
+
+def test_a_start_that_hangs_ends_in_time():
     before = snapshot()
+    mapped = semaphores()
     start = time.monotonic()
     with pytest.raises((DeviceError, DeviceUnavailableError), match="start_timeout"):
         LocalNPUCluster(
@@ -159,6 +171,8 @@ def test_a_start_that_hangs_ends_in_time(monkeypatch):
         )
     assert time.monotonic() - start < 40
     assert snapshot() == before
+    gc.collect()
+    assert semaphores() <= mapped
 
 
 def test_too_few_cards_start_nothing(monkeypatch):

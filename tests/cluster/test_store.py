@@ -1,9 +1,13 @@
+import logging
 import pickle
 import sys
 import threading
+from collections import OrderedDict, deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +54,12 @@ class Slotted:
         self.data = data
 
 
+class Keeper(dict):
+    def holding(self, data):
+        self.data = data
+        return self
+
+
 class Refuses(Record):
     def __reduce__(self):
         raise TypeError("not this one")
@@ -67,22 +77,26 @@ class Refuses(Record):
         lambda a: Record(a, "label"),
         lambda a: Slotted(a),
         lambda a: [a, a],
+        lambda a: SimpleNamespace(x=deque([OrderedDict(y=a)])),
+        lambda a: Keeper(k=1).holding(a),
+        lambda a: xr.Dataset({"v": ("x", a)}, {"x": np.arange(128)}),
     ],
-    ids=["bare", "list", "nested", "object", "slots", "twice"],
+    ids=["bare", "list", "nested", "object", "slots", "twice", "std", "subclass", "xarray"],
 )
 def test_arrays_are_found_and_counted_once(make):
     value = make(array(1))
     assert device_bytes(value) == KIB
     restored = HostForm.of(value, KIB).restore()
     assert device_bytes(restored) == KIB
-    again = pickle.loads(pickle.dumps(HostForm.of(value, KIB))).restore()
+    again = pickle.loads(pickle.dumps(HostForm.of(value, KIB), 5)).restore()
     assert device_bytes(again) == KIB
 
 
 def test_values_without_arrays_weigh_nothing():
     loop = []
     loop.append(loop)
-    for value in (None, 1, "text", b"bytes", chunk(1), [chunk(1)], {"a": 1}, len, loop, int):
+    logger = logging.getLogger()
+    for value in (None, 1, "x", b"x", chunk(1), [chunk(1)], {"a": 1}, len, loop, int, logger):
         assert device_bytes(value) == 0
 
 

@@ -125,6 +125,20 @@ def test_backend_on_the_workers(client2):
     np.testing.assert_array_equal(x.to_backend("numpy").compute(), host)
 
 
+def test_report_counts_a_collective(cluster2, client2):
+    host = np.arange(80.0).reshape(8, 10)
+    x = da.from_array(host, chunks=(2, 10)).to_backend("ascend")
+    cluster2.reset_counters()
+    np.testing.assert_array_equal(x.sum(axis=0).compute(), host.sum(axis=0))
+    report = cluster2.report()
+    assert report.collectives == 1
+    # two partial sums a card at most; those of one card go to the other
+    assert 0 < report.bytes_between_cards <= 2 * host[0].nbytes
+    assert report.bytes_host_to_device >= host.nbytes
+    cluster2.reset_counters()
+    assert cluster2.report().collectives == 0
+
+
 def test_report_counts_uploads_once(cluster2, client2):
     host = HOSTS["large"]
     (future,) = client2.scatter([host])
