@@ -90,19 +90,31 @@ def decades(field: xr.DataArray, axes: Axes) -> xr.DataArray:
 def reduced(
     field: xr.DataArray, normal: xr.DataArray, axes: Axes, late: Period
 ) -> dict[str, xr.DataArray]:
-    """Second pass: what is left of the anomalies."""
+    """Second pass: what is left of the anomalies.
+
+    Missing values become 0 once, and are counted; xarray's own skipping would make a field of
+    zeros for each of the sums.
+    """
     anomaly = field - normal
     valid = anomaly.notnull()
+    filled = anomaly.fillna(0)
     weight = weights(field, axes)
     region = [axes.latitude, axes.longitude]
+    after = {axes.time: late.slice}
     return {
-        "series_sum": (anomaly * weight).sum(region),
-        "series_weight": (valid * weight).sum(region),
+        "series_sum": (filled * weight).sum(region, skipna=False),
+        "series_weight": (valid * weight).sum(region, skipna=False),
         "count": valid.sum(axes.time),
-        "sum_y": anomaly.sum(axes.time),
-        "sum_ty": (anomaly * decades(field, axes)).sum(axes.time),
-        "change": anomaly.sel({axes.time: late.slice}).mean(axes.time),
+        "sum_y": filled.sum(axes.time, skipna=False),
+        "sum_ty": (filled * decades(field, axes)).sum(axes.time, skipna=False),
+        "late_sum": filled.sel(after).sum(axes.time, skipna=False),
+        "late_count": valid.sel(after).sum(axes.time),
     }
+
+
+def change(parts: dict[str, xr.DataArray]) -> xr.DataArray:
+    """Mean anomaly of the late period; NaN where there is no value."""
+    return (parts["late_sum"] / parts["late_count"].where(parts["late_count"] > 0)).astype("f4")
 
 
 def time_sums(field: xr.DataArray, axes: Axes) -> dict[str, xr.DataArray]:
@@ -110,8 +122,8 @@ def time_sums(field: xr.DataArray, axes: Axes) -> dict[str, xr.DataArray]:
     valid = field.notnull()
     time = decades(field, axes)
     return {
-        "sum_t": (valid * time).sum(axes.time),
-        "sum_tt": (valid * time**2).sum(axes.time),
+        "sum_t": (valid * time).sum(axes.time, skipna=False),
+        "sum_tt": (valid * time**2).sum(axes.time, skipna=False),
     }
 
 

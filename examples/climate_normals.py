@@ -202,12 +202,14 @@ def analyse(
                 found = compute(list(lazy_sums.values()))
                 sums = {n: v.values for n, v in zip(lazy_sums, found, strict=True)}
         trend = formulas.slope({n: v.values for n, v in part.items()}, times, sums)
-        series = part["series_sum"] / part["series_weight"]
+        change = formulas.change(part)
+        weight = part["series_weight"]
+        series = part["series_sum"] / weight.where(weight > 0)
         annual = formulas.annual(series, axes.time)
         results[field.label] = xr.Dataset(
             {
                 "normals": normal.assign_attrs(units=field.units, long_name=f"mean of {base}"),
-                "change": part["change"].assign_attrs(
+                "change": change.assign_attrs(
                     units=field.units, long_name=f"mean of {late} minus mean of {base}"
                 ),
                 "trend": normal.copy(data=trend).assign_attrs(
@@ -224,7 +226,7 @@ def analyse(
                 "title": f"Climate normals of {field.name}, {field.label}",
                 "regional_normal": formulas.weighted_mean(normal, axes),
                 "regional_trend": formulas.weighted_mean(normal.copy(data=trend), axes),
-                "regional_change": formulas.weighted_mean(part["change"], axes),
+                "regional_change": formulas.weighted_mean(change, axes),
             },
         )
     anomalies = [
