@@ -116,7 +116,7 @@ class AscendArray:
     @property
     def flags(self) -> dict[str, bool]:
         """Layout of the elements, by NumPy's names."""
-        transposed = self._t.permute(*reversed(range(self._t.ndim)))
+        transposed = self._t.permute(tuple(reversed(range(self._t.ndim))))
         return {
             "C_CONTIGUOUS": bool(self._t.is_contiguous()),
             "F_CONTIGUOUS": bool(transposed.is_contiguous()),
@@ -131,7 +131,7 @@ class AscendArray:
     @property
     def T(self) -> Any:
         """The array with its axes reversed, a view."""
-        return wrap(self._t.permute(*reversed(range(self._t.ndim))))
+        return wrap(self._t.permute(tuple(reversed(range(self._t.ndim)))))
 
     @property
     def mT(self) -> Any:

@@ -135,8 +135,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     n = math.prod(left.shape[i] for i in lefts)
     rows = math.prod(left.shape[i] for i in free_left)
     columns = math.prod(right.shape[i] for i in free_right)
-    flat_left = left.permute(*free_left, *lefts).reshape(rows, n)
-    flat_right = right.permute(*rights, *free_right).reshape(n, columns)
+    flat_left = left.permute((*free_left, *lefts)).reshape(rows, n)
+    flat_right = right.permute((*rights, *free_right)).reshape(n, columns)
     return wrap(_product(torch.matmul, flat_left, flat_right).reshape(shape))
 
 

@@ -70,7 +70,7 @@ class Axes:
     def merged(self, tensor: Any) -> Any:
         """The tensor with the reduced axes merged into one last axis."""
         kept = [i for i in range(self.ndim) if i not in self.axes]
-        moved = tensor.permute(*kept, *self.axes)
+        moved = tensor.permute((*kept, *self.axes))
         return moved.reshape([tensor.shape[i] for i in kept] + [self.count(tensor)])
 
     def unmerged(self, tensor: Any) -> Any:

@@ -5,6 +5,7 @@ Indices that come from the user are checked against their axis first, as in inde
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from daskasc.array._dtypes import (
     FLOATS,
     NUMPY,
     check_integer,
+    is_integer,
     promote,
     result,
     sortable,
@@ -173,6 +175,44 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         np.arange(tensor.shape[number]), obj.asnumpy() if hasattr(obj, "asnumpy") else obj
     )
     return take(wrap(tensor), kept, number)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """As :func:`numpy.unravel_index`."""
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    places = tensor_of(indices)
+    if not is_integer(places):
+        raise TypeError("only int indices permitted")
+    places, total = places.to(torch.int64), math.prod(sizes)
+    if places.numel() and bool(((places < 0) | (places >= total)).any()):
+        raise ValueError(f"index is out of bounds for array with size {total}")
+    found: list[Any] = []
+    for size in reversed(sizes) if order == "C" else sizes:
+        found.append(wrap(places % size))
+        places = torch.div(places, size, rounding_mode="floor")
+    return tuple(reversed(found)) if order == "C" else tuple(found)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """As :func:`numpy.ravel_multi_index`."""
+    parts = [tensor_of(part, torch.int64) for part in multi_index]
+    sizes = [int(n) for n in dims] if isinstance(dims, tuple | list) else [int(dims)]
+    modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
+    if len(parts) != len(sizes):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    total = torch.zeros((), dtype=torch.int64, device=parts[0].device)
+    triples = list(zip(parts, sizes, modes, strict=True))
+    for part, size, how in triples if order == "C" else reversed(triples):
+        if how == "wrap":
+            part = part % size
+        elif how == "clip":
+            part = part.clamp(0, size - 1)
+        elif part.numel() and bool(((part < 0) | (part >= size)).any()):
+            raise ValueError("invalid entry in coordinates array")
+        total = total * size + part
+    return wrap(total)
 
 
 # -- by masks

@@ -66,9 +66,9 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     wanted = [int(n) for n in shape] if isinstance(shape, tuple | list) else [int(shape)]
     _check_reshape(tensor, wanted)
     if order == "F":
-        reverse = tensor.permute(*reversed(range(tensor.ndim)))
+        reverse = tensor.permute(tuple(reversed(range(tensor.ndim))))
         result = reverse.reshape([_known(tensor, wanted)[i] for i in reversed(range(len(wanted)))])
-        result = result.permute(*reversed(range(result.ndim)))
+        result = result.permute(tuple(reversed(range(result.ndim))))
     elif order in ("C", "A", "K"):
         result = tensor.reshape(_known(tensor, wanted))
     else:
@@ -119,7 +119,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
             raise ValueError("axes don't match array")
         if len(set(order)) != len(order):
             raise ValueError("repeated axis in transpose")
-    return wrap(tensor.permute(*order))
+    return wrap(tensor.permute(tuple(order)))
 
 
 @implements(np.matrix_transpose)
@@ -160,7 +160,7 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
     start = start + tensor.ndim if start < 0 else start
     order = [i for i in range(tensor.ndim) if i != number]
     order.insert(start - 1 if number < start else start, number)
-    return wrap(tensor.permute(*order))
+    return wrap(tensor.permute(tuple(order)))
 
 
 @implements(np.squeeze)

@@ -17,7 +17,6 @@ from daskasc.array._dtypes import (
     FLOATS,
     NUMPY,
     cast,
-    is_float,
     result,
     sortable,
     torch,
@@ -105,8 +104,16 @@ def _lerp(low: Any, high: Any, weight: Any) -> Any:
     return torch.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
 
 
+# methods that pick one element, by the rounding of its place; "midpoint" is between two
+_PICKS: dict[str, tuple[Any, Any]] = {
+    "lower": (np.floor, torch.floor),
+    "higher": (np.ceil, torch.ceil),
+    "nearest": (np.around, torch.round),
+}
+
+
 def _quantile(
-    a: Any, q: Any, axis: Any, out: Any, keepdims: Any, scale: float, skip_nan: bool
+    a: Any, q: Any, axis: Any, out: Any, keepdims: Any, scale: float, skip_nan: bool, method: str
 ) -> Any:
     tensor = tensor_of(a)
     if tensor.dtype in COMPLEX:
@@ -115,24 +122,24 @@ def _quantile(
     axes = Axes(axis, tensor.ndim, keepdims)
     values = axes.merged(tensor)
     require("sort", values)
-    values = torch.sort(sortable(values), dim=-1).values
-    values = unsortable(values, tensor.dtype)
+    values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
     given = _float_dtype(tensor.dtype)
     if levels.dtype == np.float64 and type(q) not in (int, float):
         # strong float64 levels make NumPy's result float64
         given = torch_dtype(result(np.dtype("f8")))
-    if tensor.dtype not in FLOATS:
+    if method in _PICKS:
+        given = tensor.dtype
+    elif tensor.dtype not in FLOATS:
         values = cast(values, given)
-    length = values.shape[-1]
-    if not length:
+    if not values.shape[-1]:
+        if method in _PICKS:
+            raise NeedsHost("quantile of nothing")
         empty = torch.full(values.shape[:-1], float("nan"), dtype=given, device=values.device)
         found = [empty] * levels.size
     else:
-        nan = (
-            torch.isnan(values) if is_float(values) else torch.zeros_like(values, dtype=torch.bool)
-        )
+        nan = torch.isnan(values)
         found = [
-            cast(_at_level(values, nan, float(level), levels.dtype, given, skip_nan), given)
+            cast(_at_level(values, nan, level, given, skip_nan, method), given)
             for level in levels.reshape(-1)
         ]
     parts = [axes.unmerged(part) for part in found]
@@ -150,27 +157,42 @@ def _kept(tensor: Any, axes: Axes) -> list[int]:
     return [n for i, n in enumerate(tensor.shape) if i not in axes.axes]
 
 
-def _at_level(values: Any, nan: Any, level: float, dtype: Any, given: Any, skip_nan: bool) -> Any:
+def _at_level(
+    values: Any, nan: Any, level: np.floating[Any], given: Any, skip_nan: bool, method: str
+) -> Any:
     """One quantile of sorted values along the last axis, in torch dtype `given`."""
-    length = values.shape[-1]
-    if not skip_nan:
-        place = np.asarray(level, dtype) * np.asarray(length - 1, dtype)
+    if skip_nan:
+        return _at_level_of_numbers(values, nan, float(level), given, method)
+    place = level * np.asarray(values.shape[-1] - 1, level.dtype)
+    if method in _PICKS:
+        found = values[..., int(_PICKS[method][0](place))]
+    else:
+        if method == "midpoint":
+            place = 0.5 * (np.floor(place) + np.ceil(place))
         low = int(np.floor(place))
-        high = min(low + 1, length - 1)
+        high = min(low + 1, values.shape[-1] - 1)
         weight = torch.full((), float(place - low), dtype=given, device=values.device)
         found = _lerp(values[..., low], values[..., high], weight)
-        # sorted: one NaN anywhere is the last element
-        return torch.where(nan[..., -1], values[..., -1].to(given), found)
-    count = (~nan).sum(-1, keepdim=True)
-    place = (count - 1).clamp(min=0).to(torch.float64) * level
-    low_ = torch.floor(place).to(torch.int64)
-    high_ = torch.minimum(low_ + 1, (count - 1).clamp(min=0))
-    weight = (place - low_).to(given)
-    return _lerp(values.gather(-1, low_), values.gather(-1, high_), weight).squeeze(-1)
+    # sorted: one NaN anywhere is the last element
+    return torch.where(nan[..., -1], values[..., -1].to(given), found)
 
 
-def _check_method(method: str, weights: Any, interpolation: Any = None) -> None:
-    if method != "linear" or weights is not None or interpolation is not None:
+def _at_level_of_numbers(values: Any, nan: Any, level: float, given: Any, method: str) -> Any:
+    last = ((~nan).sum(-1, keepdim=True) - 1).clamp(min=0)
+    place = last.to(torch.float64) * level
+    if method in _PICKS:
+        return values.gather(-1, _PICKS[method][1](place).to(torch.int64)).squeeze(-1)
+    if method == "midpoint":
+        place = 0.5 * (torch.floor(place) + torch.ceil(place))
+    low = torch.floor(place).to(torch.int64)
+    high = torch.minimum(low + 1, last)
+    weight = (place - low).to(given)
+    return _lerp(values.gather(-1, low), values.gather(-1, high), weight).squeeze(-1)
+
+
+def _check_method(method: str, weights: Any) -> None:
+    known = method in ("linear", "midpoint") or method in _PICKS
+    if not known or weights is not None:
         raise NeedsHost("quantile method")
 
 
@@ -186,9 +208,9 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """As :func:`numpy.percentile`; methods other than "linear" go to the host."""
+    """As :func:`numpy.percentile`; the rarer methods go to the host."""
     _check_method(method, weights)
-    return _quantile(a, q, axis, out, keepdims, 100, False)
+    return _quantile(a, q, axis, out, keepdims, 100, False, method)
 
 
 @implements(np.quantile)
@@ -203,9 +225,9 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """As :func:`numpy.quantile`; methods other than "linear" go to the host."""
+    """As :func:`numpy.quantile`; the rarer methods go to the host."""
     _check_method(method, weights)
-    return _quantile(a, q, axis, out, keepdims, 1, False)
+    return _quantile(a, q, axis, out, keepdims, 1, False, method)
 
 
 @implements(np.nanpercentile)
@@ -220,9 +242,9 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """As :func:`numpy.nanpercentile`; methods other than "linear" go to the host."""
+    """As :func:`numpy.nanpercentile`; the rarer methods go to the host."""
     _check_method(method, weights)
-    return _quantile(a, q, axis, out, keepdims, 100, True)
+    return _quantile(a, q, axis, out, keepdims, 100, True, method)
 
 
 @implements(np.nanquantile)
@@ -237,9 +259,9 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """As :func:`numpy.nanquantile`; methods other than "linear" go to the host."""
+    """As :func:`numpy.nanquantile`; the rarer methods go to the host."""
     _check_method(method, weights)
-    return _quantile(a, q, axis, out, keepdims, 1, True)
+    return _quantile(a, q, axis, out, keepdims, 1, True, method)
 
 
 def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:

@@ -136,6 +136,26 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "quantile int": (lambda a: np.quantile(a, 0.25, axis=1, keepdims=True), (I,)),
     "quantile wrong": (lambda a: np.quantile(a, 1.5), (X,)),
+    "percentile methods": (
+        lambda a: [
+            np.percentile(a, [0, 30, 50, 77, 100], axis=0, method=m)
+            for m in ("lower", "higher", "nearest", "midpoint")
+        ],
+        (X,),
+    ),
+    "percentile int lower": (lambda a: np.percentile(a, 40, method="lower"), (I,)),
+    "nanpercentile nearest": (
+        lambda a: np.nanpercentile(a, [30, 60], axis=1, method="nearest"),
+        (N[1:],),
+    ),
+    "unravel_index": (lambda a: np.unravel_index(a, (3, 4), order="F"), (I,)),
+    "unravel_index C": (lambda a: np.unravel_index(a, (3, 4)), (I,)),
+    "unravel_index wrong": (lambda a: np.unravel_index(a, (2, 2)), (I,)),
+    "ravel_multi_index": (lambda a: np.ravel_multi_index((a, a), (10, 12)), (I,)),
+    "ravel_multi_index modes": (
+        lambda a: np.ravel_multi_index((a, a), (3, 4), mode=("clip", "wrap"), order="F"),
+        (I,),
+    ),
     "sort": (lambda a: np.sort(a, axis=0), (N,)),
     "sort flat": (lambda a: np.sort(a, axis=None), (I,)),
     "argsort": (lambda a: np.argsort(a, axis=1, kind="stable"), (I,)),
@@ -239,7 +259,7 @@ ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "histogram auto": (lambda a: np.histogram(a, bins=5), (X,)),
     "lexsort": (lambda a: np.lexsort((a, a)), (V,)),
     "apply_along_axis": (lambda a: np.apply_along_axis(np.sum, 1, a), (X,)),
-    "percentile lower": (lambda a: np.percentile(a, 30, method="lower"), (X,)),
+    "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
     "sort complex": (lambda a: np.sort(a), (C,)),
     "complex sqrt": (np.sqrt, (C,)),
     "inv": (lambda a: np.linalg.inv(a.T @ a), (W,)),

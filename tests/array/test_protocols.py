@@ -277,3 +277,22 @@ def test_dask_keeps_the_chunk_type() -> None:
             assert type(found) is AscendArray, name
             np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-12, err_msg=name)
             assert type(lazy._meta) is AscendArray, f"{name}: meta is {type(lazy._meta)}"
+
+
+def test_zero_dimensions() -> None:
+    one = from_numpy(np.array(2.0))
+    for result in (
+        one.T,
+        one.transpose(),
+        one.ravel()[0],
+        one.reshape(()),
+        np.moveaxis(one, (), ()),
+    ):
+        assert result.shape == ()
+    for function in (np.sum, np.median, np.max, np.std, np.argmax, np.cumsum, np.sort, np.unique):
+        with dask.config.set({"daskasc.fallback": "silent"}):
+            try:
+                expected = function(np.array(2.0))
+            except np.exceptions.AxisError:
+                continue
+            assert function(one).tolist() == expected.tolist()
