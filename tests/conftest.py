@@ -17,13 +17,12 @@ KEPT_THREADS = (
     "IO loop",
     "Profile",
     "asyncio_",
-    "pydevd",
     "ThreadPoolExecutor",
     "AsyncProcess",
     "TCP-Executor",
     "dask.",
     "MainThread",
-    "raylet",
+    "pytest_timeout",
 )
 
 
@@ -46,6 +45,21 @@ def _shared_memory() -> set[str]:
     return {entry.name for entry in SHARED_MEMORY.iterdir()} if SHARED_MEMORY.exists() else set()
 
 
+def _used_by_strangers(names: set[str]) -> set[str]:
+    """Those shared memory files that a process outside this one's tree has mapped."""
+    own = {psutil.Process().pid, *_children()}
+    used: set[str] = set()
+    for process in psutil.process_iter():
+        if process.pid in own:
+            continue
+        try:
+            maps = Path(f"/proc/{process.pid}/maps").read_text()
+        except OSError:
+            continue
+        used |= {name for name in names if f"{SHARED_MEMORY}/{name}" in maps}
+    return used
+
+
 def _sockets() -> int:
     return sum(c.status == psutil.CONN_LISTEN for c in psutil.Process().net_connections("tcp"))
 
@@ -64,6 +78,7 @@ def nothing_left_behind():
             if pid not in children and not _is_helper(command)
         }
         files = _shared_memory() - memory
+        files -= _used_by_strangers(files) if files else set()
         alive = [
             thread.name
             for thread in threading.enumerate()
