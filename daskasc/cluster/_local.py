@@ -8,6 +8,7 @@ named by its card's number; tasks are pinned by that name, also after a worker w
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import traceback
 from collections.abc import Generator
@@ -87,7 +88,8 @@ class LocalNPUCluster(LocalCluster):
         self._settings = Settings(self._dask_settings())
         self._settings.install()
         # nannies put these into this process's environment before they start a worker
-        self._unset = [name for name in pre_spawn_environment() if name not in os.environ]
+        names = [*dask.config.get("distributed.nanny.pre-spawn-environ"), "PYTHONHASHSEED"]
+        self._unset = [name for name in names if name not in os.environ]
         try:
             self._start_scheduler(asynchronous, loop)
             self.worker_spec = {card: self._spec(card) for card in range(self.cards.count)}
@@ -227,6 +229,7 @@ class LocalNPUCluster(LocalCluster):
         for cause in chain:
             # frames keep the queues of processes that never started, hence named semaphores
             traceback.clear_frames(cause.__traceback__)
+        gc.collect()
         for cause in chain:
             if isinstance(cause, DaskascError):
                 return cause
