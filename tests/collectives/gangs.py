@@ -136,3 +136,25 @@ def noted(path: str, name: str, delay: float, card: int) -> np.ndarray:
 
 def pid(dask_worker: Any) -> int:
     return os.getpid()
+
+
+def by_card(client: Client, function: Callable[..., Any], *args: Any) -> dict[int, Any]:
+    """Run a function on all workers; results by the card that each worker is the home of."""
+    results = client.run(function, *args)
+    names = client.run(lambda dask_worker: int(dask_worker.name))
+    return {names[address]: result for address, result in results.items()}
+
+
+def wait_for(condition: Callable[[], Any], limit: float = 30.0) -> Any:
+    """Poll until `condition` gives something true, and return that."""
+    deadline = time.monotonic() + limit
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not within {limit} s"
+        time.sleep(0.05)
+    return found
+
+
+def holdings(dask_worker: Any) -> dict[str, int]:
+    from daskasc.collectives._worker import part_of
+
+    return part_of(dask_worker).waiting()
