@@ -18,7 +18,6 @@ import dask.config
 from distributed.core import Status
 from distributed.deploy.local import LocalCluster
 
-from daskasc import config
 from daskasc.cluster._environment import pre_spawn_environment, worker_environment
 from daskasc.cluster._nanny import CardNanny
 from daskasc.cluster._options import Cards, ClusterOptions
@@ -113,8 +112,8 @@ class LocalNPUCluster(LocalCluster):
         }
         if self.cards.kind != "cuda":
             settings["distributed.diagnostics.nvml"] = False
-        if config.planner_enabled():
-            settings["array_optimize"] = Planner(cards=self.cards.count)
+        # asks the configuration itself, each time, whether it is switched on
+        settings["array_optimize"] = Planner(cards=self.cards.count)
         return settings
 
     def _start_scheduler(self, asynchronous: bool, loop: IOLoop | None) -> None:

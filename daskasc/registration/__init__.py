@@ -3,25 +3,20 @@
 Everything is registered lazily, by the name of the top-level module: dask asks for it when it meets
 the first :class:`~daskasc.array.AscendArray`, so registering imports neither torch nor the array
 package. Processes that own a card register at once (:func:`register_array_type`).
-
-``register_sizeof`` is an entry point that runs while dask itself is being imported. At that moment
-``dask.array`` must not be imported; hence the two functions, and the imports inside them.
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 _registered = False
 
 
 def register() -> None:
-    """Register everything; does nothing the second time, or while dask is being imported."""
+    """Register everything; does nothing the second time."""
     global _registered
-    base = sys.modules.get("dask.base")
-    if _registered or getattr(getattr(base, "__spec__", None), "_initializing", False):
+    if _registered:
         return
     importlib.import_module("daskasc.registration._dispatch").register_lazily()
     _registered = True
@@ -31,11 +26,6 @@ def register_array_type() -> None:
     """Register now what :func:`register` leaves for the first array. Imports torch."""
     register()
     importlib.import_module("daskasc.registration._dispatch").register_array_type()
-
-
-def register_sizeof(sizeof: Any) -> None:
-    """Register the size of an array; entry point of the group ``dask.sizeof``."""
-    sizeof.register_lazy("daskasc", register_array_type)
 
 
 def __getattr__(name: str) -> Any:
