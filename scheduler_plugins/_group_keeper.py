@@ -221,6 +221,7 @@ class GroupKeeper:
     async def _restart_entered(self) -> None:
         if not self.book.entered:
             return
+        await self._remove_the_dead()
         await self._lost_cards_back()
         while self.book.entered:
             address = self.book.entered[0]
@@ -229,6 +230,27 @@ class GroupKeeper:
                 await self._restart(worker)
             if address in self.book.entered:
                 self.book.entered.remove(address)
+
+    async def _remove_the_dead(self) -> None:
+        """Let the scheduler know of workers that are gone before it does by itself.
+
+        A survivor's collective fails the moment its peer dies, often before the scheduler's own
+        connection does; data evacuated to the dead peer would be lost.
+        """
+        addresses = list(self.scheduler.workers)
+        alive = await asyncio.gather(*(self._answers(address) for address in addresses))
+        for address, answered in zip(addresses, alive, strict=True):
+            if not answered and address in self.scheduler.workers:
+                await self.scheduler.remove_worker(
+                    address, stimulus_id=f"daskasc-dead-{time.time()}", close=False
+                )
+
+    async def _answers(self, address: str) -> bool:
+        try:
+            await asyncio.wait_for(self.scheduler.rpc(address).identity(), self.timeout)
+        except (OSError, TimeoutError, asyncio.TimeoutError):
+            return False
+        return True
 
     async def _lost_cards_back(self) -> None:
         missing = placement_of(self.scheduler).map.missing
@@ -284,8 +306,8 @@ class GroupKeeper:
             failed = await asyncio.gather(*copies, return_exceptions=True)
             lost = sum(len(f) for f in failed if isinstance(f, set))
             self.counters["evacuated_keys"] += len(only_here) - lost
-            if any(failed):
-                return
+            if any(failed):  # a target may have died; the next round takes those alive
+                await asyncio.sleep(10 * _POLL)
 
     def _targets(self, leaving: WorkerState) -> list[WorkerState]:
         others = [w for w in self.scheduler.running if w is not leaving]
