@@ -76,7 +76,8 @@ def host(result: Any) -> Any:
 class Graph:
     """Collects gangs into one graph with the annotations that the plugins read."""
 
-    def __init__(self) -> None:
+    def __init__(self, finish: Callable[..., Any] = finish) -> None:
+        self.finish = finish
         self.tasks: dict[str, Task] = {}
         self.cards: dict[str, int] = {}
         self.gangs: dict[str, str] = {}
@@ -100,7 +101,7 @@ class Graph:
         mine = gang.collect_keys[gang.members.index(gang.owner)]
         others = [TaskRef(k) for k in gang.collect_keys if k != mine]
         result = f"{gang.id}-result"
-        self._put(Task(result, finish, TaskRef(mine), *others), gang.owner, gang)
+        self._put(Task(result, self.finish, TaskRef(mine), *others), gang.owner, gang)
         self.results.append(result)
         return result
 

@@ -140,6 +140,40 @@ def in_flight(dask_scheduler):
     return list(epoch.in_flight.values()) if epoch else []
 
 
+def test_member_that_hangs_is_restarted(tmp_path):
+    path = str(tmp_path / "runs")
+    with cluster(3, **{**LIMITS, "collectives.timeout": "15s"}) as client:
+        addresses = by_card(client, lambda dask_worker: dask_worker.address)
+        client.run(hang_in, "k6", workers=[addresses[2]])
+        graph = Graph()
+        graph.add(gang("k6", ALL, 0, "sum"), noted, path, "k6", 0.0)
+        np.testing.assert_array_equal(graph.submit(client)[0].result(120), value("k6"))
+        assert client.run_on_scheduler(stats)["restarts"] == 3
+
+
+def wrong_sums():
+    """Let this process fail the self-test of the next group."""
+    from daskasc.collectives._group import Group
+
+    Group.all_reduce = lambda group, tensor, op: None
+
+
+def test_failed_self_test_restarts_the_worker(tmp_path):
+    path = str(tmp_path / "runs")
+    with cluster(3, **LIMITS) as client:
+        before = by_card(client, pid)
+        addresses = by_card(client, lambda dask_worker: dask_worker.address)
+        for address in addresses.values():
+            client.run(wrong_sums, workers=[address])
+        graph = Graph()
+        graph.add(gang("k7", ALL, 0, "sum"), noted, path, "k7", 0.0)
+        np.testing.assert_array_equal(graph.submit(client)[0].result(120), value("k7"))
+        report = client.run_on_scheduler(stats)
+        assert report["forming_failures"] == 1
+        assert report["epochs"] == 1
+        assert not set(before.values()) & set(by_card(client, pid).values())
+
+
 def test_card_that_stays_away_is_taken_over(tmp_path):
     path = str(tmp_path / "runs")
     with cluster(3, **{**LIMITS, "placement.rejoin-timeout": "1s"}) as client:
