@@ -182,7 +182,7 @@ class GroupKeeper:
             store = await self.call(
                 members[0], "group_host", limit, epoch=number, timeout=self.timeout
             )
-        except (OSError, TimeoutError, asyncio.TimeoutError) as error:
+        except (OSError, TimeoutError) as error:
             return f"worker {members[0]} could not host the store: {error!r}"
         if store["status"] != "OK":
             return str(store["message"])
@@ -248,7 +248,7 @@ class GroupKeeper:
     async def _answers(self, address: str) -> bool:
         try:
             await asyncio.wait_for(self.scheduler.rpc(address).identity(), self.timeout)
-        except (OSError, TimeoutError, asyncio.TimeoutError):
+        except (OSError, TimeoutError):
             return False
         return True
 
@@ -282,7 +282,7 @@ class GroupKeeper:
             async with rpc(address, connection_args=self.scheduler.connection_args) as remote:
                 try:
                     await asyncio.wait_for(getattr(remote, operation)(**kwargs), _EXIT_LIMIT)
-                except (TimeoutError, asyncio.TimeoutError):
+                except TimeoutError:
                     return False
         return True
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,6 +73,7 @@ class ChunkPlacement(SchedulerPlugin):
         self, scheduler: Scheduler, *, annotations: Mapping[str, Mapping[Any, Any]], **_: Any
     ) -> None:
         """Pin the new tasks of a graph; tasks of impossible cards fail at once."""
+        _apply_ranks(scheduler, annotations.get("rank", {}))
         pinned = annotations.get("card", {})
         if not pinned:
             return
@@ -82,14 +84,18 @@ class ChunkPlacement(SchedulerPlugin):
             if task is None:
                 continue
             self._pin(task, card)
-            if not isinstance(card, int) or card < 0 or (self.map.fixed and card >= self.map.cards):
+            if (
+                not isinstance(card, Integral)
+                or int(card) < 0
+                or (self.map.fixed and card >= self.map.cards)
+            ):
                 impossible[key] = (
                     f"task {key!r} is planned for card {card!r}, but this cluster has cards "
                     f"0 to {self.map.cards - 1}; plan for cards={self.map.cards}, or start "
                     "a cluster with more cards"
                 )
             else:
-                wanted.add(card)
+                wanted.add(int(card))
         self.map.wanted(wanted, time.monotonic())
         self._set_timer()
         if impossible:
@@ -109,15 +115,15 @@ class ChunkPlacement(SchedulerPlugin):
         return self.map.host(card)
 
     def _pin(self, task: TaskState, card: Any) -> None:
-        address = self.map.host(card) if isinstance(card, int) else None
+        address = self.map.host(int(card)) if isinstance(card, Integral) else None
         task.worker_restrictions = {address or f"card-{card}-is-missing"}
         task.loose_restrictions = False
 
     def _tasks_of(self, cards: Iterable[int]) -> list[tuple[TaskState, int]]:
         assert self._scheduler is not None
         chosen = set(cards)
-        pairs = ((t, (t.annotations or {}).get("card")) for t in self._scheduler.tasks.values())
-        return [(task, card) for task, card in pairs if card in chosen]
+        pairs = ((task, _card_of(task)) for task in self._scheduler.tasks.values())
+        return [(task, card) for task, card in pairs if card is not None and card in chosen]
 
     def _apply(self, changes: Changes, cause: str) -> None:
         scheduler = self._scheduler
@@ -130,7 +136,7 @@ class ChunkPlacement(SchedulerPlugin):
             waiting = {
                 task.key: "processing"
                 for task in list(scheduler.unrunnable)
-                if (task.annotations or {}).get("card") in changes.moved
+                if _card_of(task) in changes.moved
             }
             scheduler.transitions(waiting, stimulus_id=stimulus)
         if changes.abandoned:
@@ -186,6 +192,24 @@ class ChunkPlacement(SchedulerPlugin):
 
     def _expire(self) -> None:
         self._apply(self.map.expire(time.monotonic()), "expired")
+
+
+def _card_of(task: TaskState) -> int | None:
+    card = (task.annotations or {}).get("card")
+    return int(card) if isinstance(card, Integral) else None
+
+
+def _apply_ranks(scheduler: Scheduler, ranks: Mapping[Any, float]) -> None:
+    """Order a graph's tasks by rank first, by dask's own order second.
+
+    The user's priority and the graph's generation, which come before both, stay as they are.
+    """
+    tasks = [scheduler.tasks[key] for key in ranks if key in scheduler.tasks]
+    scale = 1 + max((task.priority[2] for task in tasks if task.priority), default=0)
+    for task in tasks:
+        if task.priority and task.state == "released":
+            user, generation, order = task.priority
+            task.priority = (user, generation, ranks[task.key] * scale * len(tasks) + order)
 
 
 def placement_of(scheduler: Scheduler) -> ChunkPlacement:

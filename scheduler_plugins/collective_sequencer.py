@@ -280,7 +280,8 @@ class CollectiveSequencer(SchedulerPlugin):
                     raise CollectiveError(
                         f"collective {plan.id}: its partials moved {_MOVES} times; last: {moved}"
                     ) from None
-                await asyncio.sleep(_POLL)
+                # Longer each time: the scheduler may need seconds to notice a lost worker.
+                await asyncio.sleep(min(1.0, _POLL * 2**moves))
             except GroupChangedError as error:
                 # Counted by key: a drive that is abandoned hands the count to its successor.
                 self._failures[key] += 1
