@@ -87,7 +87,7 @@ class ChunkPlacement(SchedulerPlugin):
             if (
                 not isinstance(card, Integral)
                 or int(card) < 0
-                or (self.map.fixed and card >= self.map.cards)
+                or (self.map.fixed and int(card) >= self.map.cards)
             ):
                 impossible[key] = (
                     f"task {key!r} is planned for card {card!r}, but this cluster has cards "
