@@ -18,10 +18,20 @@ _PUBLIC = {
     "LocalNPUCluster": "daskasc.cluster",
     "Planner": "daskasc.planner",
     "from_zarr": "daskasc.io",
-    "open_zarr": "daskasc.io",
+    "open_zarr": "daskasc.xr",
     "to_zarr": "daskasc.io",
 }
-_SUBMODULES = ("array", "cluster", "collectives", "device", "errors", "io", "planner", "xr")
+_SUBMODULES = (
+    "array",
+    "cluster",
+    "collectives",
+    "device",
+    "errors",
+    "io",
+    "planner",
+    "random",
+    "xr",
+)
 
 __all__ = ["__version__", "config", *_PUBLIC]
 

@@ -13,7 +13,6 @@ fixed binary tree, which is what lets sums keep their bits when the number of ca
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from daskasc.errors import ConfigurationError
@@ -45,29 +44,6 @@ def block_owner(index: int, size: int, cards: int) -> int:
     if cards < 1:
         raise ConfigurationError(f"an owner map needs at least one card, got {cards}")
     return index * cards // size
-
-
-def chunk_owner(index: Sequence[int], grid: Sequence[int], cards: int) -> int:
-    """Card that owns the chunk at a grid position.
-
-    Parameters
-    ----------
-    index : sequence of int
-        Position of the chunk, one number a dimension.
-    grid : sequence of int
-        Chunks along each dimension.
-    cards : int
-        Number of cards.
-
-    Returns
-    -------
-    int
-        The owner, in ``range(cards)``.
-    """
-    flat = 0
-    for position, length in zip(index, grid, strict=True):
-        flat = flat * length + position
-    return block_owner(flat, math.prod(grid), cards)
 
 
 def middle(low: int, high: int) -> int:

@@ -23,6 +23,7 @@ KEPT_THREADS = (
     "dask.",
     "MainThread",
     "pytest_timeout",
+    "zarr_",
 )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskasc.errors import ConfigurationError
-from daskasc.topology import block_owner, chunk_owner, cover, middle
+from daskasc.topology import block_owner, cover, middle
 
 
 @given(st.integers(1, 500), st.integers(1, 16))
@@ -16,16 +16,6 @@ def test_blocks_are_contiguous_balanced_and_complete(size, cards):
     assert owners == sorted(owners)
     counts = [owners.count(card) for card in range(cards)]
     assert max(counts) - min(counts) <= 1
-
-
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.integers(1, 8))
-def test_grid_positions_count_in_c_order(grid, cards):
-    size = 1
-    for length in grid:
-        size *= length
-    position = [length - 1 for length in grid]
-    assert chunk_owner(position, grid, cards) == block_owner(size - 1, size, cards)
-    assert chunk_owner([0] * len(grid), grid, cards) == 0
 
 
 @given(st.integers(1, 300), st.sampled_from([1, 2, 4, 8]))

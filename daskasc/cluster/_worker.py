@@ -69,7 +69,7 @@ class CardPlugin(WorkerPlugin):
         attaching = loop.run_in_executor(worker.executors["default"], self._attach, worker)
         try:
             await asyncio.wait_for(attaching, self._timeout)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise DeviceUnavailableError(
                 f"{self._kind} card {self._card} could not be attached within {self._timeout:g} s "
                 "(start_timeout); look at the driver, or allow more time"

@@ -29,6 +29,7 @@ from dask.utils import ensure_dict
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._emit import Rewrite, TreeWriter
+from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 
@@ -108,8 +109,8 @@ class Planner:
         Returns
         -------
         HighLevelGraph or mapping
-            An equivalent graph, its tasks annotated with ``card`` (and ``gang``). Dask's own
-            result where ``daskasc.planner.enabled`` is false.
+            An equivalent graph, its tasks annotated with ``card``, ``rank`` and ``gang`` where
+            they apply. Dask's own result where ``daskasc.planner.enabled`` is false.
         """
         settled = self.resolved()
         if not settled.enabled:
@@ -131,7 +132,9 @@ class Planner:
                 del graph[key]
         owners = {**owners, **rewrite.owners}
         graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
-        return _annotate(cull(graph, outputs), owners, rewrite.gangs)
+        graph = cull(graph, outputs)
+        order = ranks(graph, {tree.key for tree in trees}, rewrite.tasks.keys())
+        return _annotate(graph, owners, rewrite.gangs, order)
 
 
 def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner) -> Rewrite:
@@ -203,20 +206,29 @@ def _without_renaming(graph: Graph) -> Graph:
     return result
 
 
-def _annotate(graph: Graph, owners: Mapping[Key, int], gangs: Mapping[Key, str]) -> HighLevelGraph:
+def _annotate(
+    graph: Graph,
+    owners: Mapping[Key, int],
+    gangs: Mapping[Key, str],
+    order: Mapping[Key, float],
+) -> HighLevelGraph:
     layers: dict[str, Graph] = {"free": {}, "pinned": {}, "collective": {}}
     for key, node in graph.items():
         kind = "collective" if key in gangs else "pinned" if key in owners else "free"
         layers[kind][key] = node
     annotations: dict[str, dict[str, Any]] = {
-        "free": {},
-        "pinned": {"card": owners.__getitem__},
-        "collective": {"card": owners.__getitem__, "gang": gangs.__getitem__},
+        "free": {"rank": order.__getitem__},
+        "pinned": {"card": owners.__getitem__, "rank": order.__getitem__},
+        "collective": {
+            "card": owners.__getitem__,
+            "gang": gangs.__getitem__,
+            "rank": order.__getitem__,
+        },
     }
     present = {kind: tasks for kind, tasks in layers.items() if tasks}
     return HighLevelGraph(
         {
-            kind: MaterializedLayer(tasks, annotations=annotations[kind] or None)
+            kind: MaterializedLayer(tasks, annotations=annotations[kind])
             for kind, tasks in present.items()
         },
         # the layers refer to each other in both directions; only their union is a graph

@@ -19,7 +19,7 @@ from dask._task_spec import Alias, DataNode, GraphNode
 from dask.typing import Key
 
 from daskasc.planner._recognise import grid_position
-from daskasc.topology import chunk_owner
+from daskasc.topology import block_owner
 
 Grid = tuple[range, ...]
 
@@ -45,19 +45,20 @@ def grids(keys: Mapping[Key, GraphNode]) -> dict[str, Grid]:
     }
 
 
-def position_owner(key: Key, grid: Mapping[str, Grid], cards: int) -> int | None:
-    """Owner of an array key by the block map of its grid; None for other keys."""
+def flat_position(key: Key, grid: Mapping[str, Grid]) -> tuple[int, int] | None:
+    """Number of a chunk in C order and number of chunks; None where the grid does not fit."""
     position = grid_position(key)
-    if position is None:
+    extent = grid.get(key[0]) if position is not None else None
+    if position is None or extent is None or len(extent) != len(position):
         return None
-    extent = grid.get(key[0])
-    if extent is None or len(extent) != len(position):
-        return None
-    relative = [index - span.start for index, span in zip(position, extent, strict=True)]
-    return chunk_owner(relative, [len(span) for span in extent], cards)
+    flat = 0
+    for index, span in zip(position, extent, strict=True):
+        flat = flat * len(span) + index - span.start
+    return flat, math.prod(len(span) for span in extent)
 
 
-def _topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
+def topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
+    """Keys of a graph, inputs before users."""
     sorter = TopologicalSorter(
         {key: [d for d in node.dependencies if d in graph] for key, node in graph.items()}
     )
@@ -85,7 +86,7 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
     grid = grids(graph)
     sizes = {name: math.prod(len(span) for span in extent) for name, extent in grid.items()}
     owners: dict[Key, int] = {}
-    for key in _topological(graph):
+    for key in topological(graph):
         node = graph[key]
         if isinstance(node, DataNode):
             continue
@@ -98,7 +99,8 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
             continue
         main = _main_input(node, owners, sizes)
         if main is None or sizes[main[0]] < sizes[key[0]]:
-            owner = position_owner(key, grid, cards)
+            place = flat_position(key, grid)
+            owner = None if place is None else block_owner(*place, cards)
         else:
             owner = owners[main]
         if owner is not None:

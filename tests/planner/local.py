@@ -7,6 +7,7 @@ from typing import Any
 import dask
 from dask._task_spec import Task
 from dask.utils import ensure_dict
+
 from daskasc.collectives import barrier, collect, deposit
 
 

@@ -110,12 +110,7 @@ def test_exact_dtypes_take_the_reducing_collective():
 def test_combining_stays_on_the_card_of_its_leaves():
     x = da.ones((64, 4), chunks=(1, 4))
     graph, _ = planned(x.sum(axis=0), 4)
-    cards = graph.__dask_annotations__() if hasattr(graph, "__dask_annotations__") else None
-    owners = {}
-    for layer in graph.layers.values():
-        if layer.annotations:
-            owners.update({key: layer.annotations["card"](key) for key in layer})
-    assert cards is None or cards["card"] == owners
+    owners = annotations(graph, "card")
     tasks = ensure_dict(graph)
     for key, node in tasks.items():
         if "-node-" in str(key) or "-partial-" in str(key):
@@ -128,10 +123,7 @@ def test_elementwise_work_has_the_owner_of_its_input():
     x = da.ones((16, 4), chunks=(2, 4))
     anomaly = x - x.mean(axis=0)
     graph, keys = planned(anomaly, 4)
-    owners = {}
-    for layer in graph.layers.values():
-        if layer.annotations:
-            owners.update({key: layer.annotations["card"](key) for key in layer})
+    owners = annotations(graph, "card")
     assert [owners[key] for key in sorted(keys)] == [0, 0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_array_equal(value(anomaly, 4), np.zeros((16, 4)))
 
@@ -143,6 +135,38 @@ def test_reads_fused_with_a_small_input_are_spread():
     (gang,) = gangs(graph).values()
     assert gang.members == (0, 1, 2, 3)
     np.testing.assert_allclose(value((x - small).sum(axis=0), 4), (x.compute() - 1).sum(axis=0))
+
+
+def annotations(graph, kind):
+    found = {}
+    for layer in graph.layers.values():
+        if kind in (layer.annotations or {}):
+            found.update({key: layer.annotations[kind](key) for key in layer})
+    return found
+
+
+def test_a_chunk_is_finished_before_the_next_is_read():
+    x = da.from_array(data(shape=(32, 4, 2), missing=False), chunks=(2, 4, 2)) + 1
+    total = x.sum(axis=0)
+    outputs = [total, (x * 2).max(axis=0), (x - total).min(axis=0)]
+    graph = Planner(2)(
+        dask.highlevelgraph.HighLevelGraph.merge(*[y.dask for y in outputs]),
+        [y.__dask_keys__() for y in outputs],
+    )
+    rank, cards = annotations(graph, "rank"), annotations(graph, "card")
+    tasks = ensure_dict(graph)
+    assert rank.keys() == tasks.keys()
+    for key, node in tasks.items():
+        assert all(rank[dependency] <= rank[key] for dependency in node.dependencies)
+    in_gangs = annotations(graph, "gang")
+    chunkwise = {key for key in rank if len(key) == 4} - in_gangs.keys()
+    of_card_0 = {key for key in chunkwise if cards.get(key) == 0 and rank[key] < 1}
+    # both reductions that need nothing else take chunk i before anything takes chunk i + 1
+    assert {rank[key] for key in of_card_0} == {index / 16 for index in range(8)}
+    # what needs the sum comes after it, in the next phase, again chunk by chunk
+    later = sorted(value for value in set(rank.values()) if value >= 1)
+    assert later[0] == 1.0
+    assert len(later) >= 8
 
 
 def test_off_is_the_stock_pass():
