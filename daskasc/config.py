@@ -154,6 +154,11 @@ def planner_fan_in() -> int:
     return value
 
 
+def planner_in_flight() -> int:
+    """Chunks that a card works on at a time."""
+    return _integer("planner.in-flight", 1)
+
+
 def collective_timeout() -> float:
     """Seconds that the forming of a group, and each collective, may take."""
     return _seconds("collectives.timeout")

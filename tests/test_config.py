@@ -71,6 +71,7 @@ def test_readers_return_the_defaults():
     assert config.staging_bytes() == 256 * 2**20
     assert config.planner_enabled() is True
     assert config.planner_fan_in() == 8
+    assert config.planner_in_flight() == 3
     assert config.collective_timeout() == 60
     assert config.collective_retries() == 3
     assert config.reproducible() is True
@@ -88,6 +89,7 @@ def test_readers_return_the_defaults():
         ("planner.enabled", "yes", config.planner_enabled),
         ("planner.fan-in", 6, config.planner_fan_in),
         ("planner.fan-in", True, config.planner_fan_in),
+        ("planner.in-flight", 0, config.planner_in_flight),
         ("collectives.timeout", "soon", config.collective_timeout),
         ("collectives.timeout", 0, config.collective_timeout),
         ("collectives.retries", -1, config.collective_retries),

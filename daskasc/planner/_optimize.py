@@ -11,6 +11,7 @@ or touch the tasks of a collective.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from dask.utils import ensure_dict
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._emit import Rewrite, TreeWriter
-from daskasc.planner._order import ranks
+from daskasc.planner._order import bound_in_flight, ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 
@@ -52,6 +53,8 @@ class Planner:
     reproducible : bool, optional
         Keep the bits of floating-point reductions when the number of cards changes. By default
         as configured.
+    in_flight : int, optional
+        Chunks that a card works on at a time. By default as configured.
     enabled : bool, optional
         False leaves everything to dask's own optimiser. By default as configured.
 
@@ -75,6 +78,7 @@ class Planner:
     cards: int
     fan_in: int | None = None
     reproducible: bool | None = None
+    in_flight: int | None = None
     enabled: bool | None = None
 
     def __post_init__(self) -> None:
@@ -87,12 +91,13 @@ class Planner:
             self.cards,
             config.planner_fan_in() if self.fan_in is None else self.fan_in,
             config.reproducible() if self.reproducible is None else self.reproducible,
+            config.planner_in_flight() if self.in_flight is None else self.in_flight,
             config.planner_enabled() if self.enabled is None else self.enabled,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         settled = self.resolved()
-        return Planner, (settled.cards, settled.fan_in, settled.reproducible, settled.enabled)
+        return Planner, dataclasses.astuple(settled)
 
     def __call__(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
         """Optimise a graph.
@@ -134,6 +139,7 @@ class Planner:
         graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
         graph = cull(graph, outputs)
         order = ranks(graph, {tree.key for tree in trees}, rewrite.tasks.keys())
+        graph = bound_in_flight(graph, order, owners, rewrite.gangs.keys(), settled.in_flight or 1)
         return _annotate(graph, owners, rewrite.gangs, order)
 
 
