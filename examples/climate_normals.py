@@ -389,7 +389,6 @@ def on_cards(
             dashboard_address=args.dashboard_address,
             local_directory=scratch,
             silence_logs=logging.CRITICAL,
-            preload=["_climate_worker"],
             **options,
         ) as cluster,
         cluster.get_client() as client,

@@ -8,6 +8,8 @@ set up before the worker is known to the scheduler, and its error ends the worke
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -65,6 +67,9 @@ class CardPlugin(WorkerPlugin):
         DeviceUnavailableError
             The card or its software cannot be used, or does not answer in time.
         """
+        if worker.nanny and threading.current_thread() is threading.main_thread():
+            # a terminal interrupts all its processes; the parent then closes the workers
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         loop = asyncio.get_running_loop()
         attaching = loop.run_in_executor(worker.executors["default"], self._attach, worker)
         try:
@@ -87,7 +92,6 @@ class CardPlugin(WorkerPlugin):
                 self._device_memory_limit, capacity, name="device_memory_limit"
             )
         # the first task must not pay for the imports
-
         registration.register_array_type()
 
     def _report(self, worker: Worker) -> dict[str, Any]:
