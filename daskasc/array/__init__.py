@@ -13,13 +13,7 @@ import dask.array
 import numpy as np
 
 from daskasc.array import (
-    _linalg,  # noqa: F401 - fills the table
-    _nan_reductions,  # noqa: F401
-    _numerics,  # noqa: F401
-    _selection,  # noqa: F401
-    _shaping,  # noqa: F401
-    _sorting,  # noqa: F401
-    _statistics,  # noqa: F401
+    _table,  # noqa: F401 - fills the table of functions
 )
 from daskasc.array._array import AscendArray
 from daskasc.array._creation import (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array import _complex
 from daskasc.array._dtypes import COMPLEX, FLOATS, UNSIGNED, is_float, is_integer, torch
 
 Row = Callable[..., Any]
@@ -105,7 +105,7 @@ def _power(a: Any, b: Any) -> Any:
             raise ValueError("Integers to negative integer powers are not allowed.")
         return torch.pow(a, b)
     if a.dtype in COMPLEX:
-        raise NeedsHost("power")
+        return _complex.power(a, b)
     return torch.pow(a, b)
 
 
@@ -153,21 +153,25 @@ def _cbrt(a: Any) -> Any:
 
 def _maximum(a: Any, b: Any) -> Any:
     if a.dtype in COMPLEX:
-        raise NeedsHost("maximum")
+        return _complex.extreme(a, b, True, False)
     return torch.logical_or(a, b) if a.dtype is torch.bool else torch.maximum(a, b)
 
 
 def _minimum(a: Any, b: Any) -> Any:
     if a.dtype in COMPLEX:
-        raise NeedsHost("minimum")
+        return _complex.extreme(a, b, False, False)
     return torch.logical_and(a, b) if a.dtype is torch.bool else torch.minimum(a, b)
 
 
 def _fmax(a: Any, b: Any) -> Any:
+    if a.dtype in COMPLEX:
+        return _complex.extreme(a, b, True, True)
     return torch.fmax(a, b) if is_float(a) else _maximum(a, b)
 
 
 def _fmin(a: Any, b: Any) -> Any:
+    if a.dtype in COMPLEX:
+        return _complex.extreme(a, b, False, True)
     return torch.fmin(a, b) if is_float(a) else _minimum(a, b)
 
 
@@ -178,26 +182,50 @@ def _logical(function: Row) -> Row:
     return row
 
 
-def _ordered(function: Row) -> Row:
+def _ordered(function: Row, complex_form: Row) -> Row:
     """Comparisons by order, which torch lacks for complex numbers."""
 
     def row(a: Any, b: Any) -> Any:
-        if a.dtype in COMPLEX:
-            raise NeedsHost("comparison")
-        return function(a, b)
+        return complex_form(a, b) if a.dtype in COMPLEX else function(a, b)
 
     return row
 
 
-def _real_only(function: Row) -> Row:
-    """Functions whose complex branch cuts or special values differ between torch and NumPy."""
+def _unless_complex(function: Row, complex_form: Row) -> Row:
+    """Functions with an own form for complex numbers."""
 
     def row(*operands: Any) -> Any:
-        if operands[0].dtype in COMPLEX:
-            raise NeedsHost("complex function")
-        return function(*operands)
+        return (complex_form if operands[0].dtype in COMPLEX else function)(*operands)
 
     return row
+
+
+def _rint(a: Any) -> Any:
+    return torch.complex(torch.round(a.real), torch.round(a.imag))
+
+
+def _spacing(a: Any) -> Any:
+    away = torch.full_like(a, math.inf)
+    if a.dtype is not torch.float16:  # whose spacing is always the one upwards
+        away = torch.copysign(away, a)
+    gap = torch.nextafter(a, away) - a
+    return torch.where(torch.isinf(a), a * math.nan, gap)
+
+
+def _bitwise_count(a: Any) -> Any:
+    # NumPy counts the bits of the absolute value
+    bits = a if a.dtype in UNSIGNED or a.dtype is torch.bool else torch.abs(a)
+    mask = (1 << _bits(a.dtype)) - 1
+    x = bits.to(torch.int64)
+    if _bits(a.dtype) < 64:
+        x = x & mask
+    for shift, pattern in ((1, 0x5555555555555555), (2, 0x3333333333333333)):
+        x = (x & pattern) + ((x >> shift) & pattern)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    total = x & 0xFF
+    for shift in range(8, 64, 8):
+        total = total + ((x >> shift) & 0xFF)
+    return total.to(torch.uint8)
 
 
 def _logaddexp(a: Any, b: Any) -> Any:
@@ -295,17 +323,17 @@ ROWS: dict[str, Row] = {
     "fabs": torch.abs,
     "sign": _sign,
     "square": _square,
-    "sqrt": _real_only(torch.sqrt),
+    "sqrt": torch.sqrt,
     "cbrt": _cbrt,
     "reciprocal": _reciprocal,
     "conjugate": _conjugate,
-    "exp": _real_only(torch.exp),
-    "exp2": _real_only(torch.exp2),
-    "expm1": _real_only(torch.expm1),
-    "log": _real_only(torch.log),
-    "log2": _real_only(torch.log2),
-    "log10": _real_only(torch.log10),
-    "log1p": _real_only(torch.log1p),
+    "exp": torch.exp,
+    "exp2": torch.exp2,
+    "expm1": torch.expm1,
+    "log": torch.log,
+    "log2": torch.log2,
+    "log10": torch.log10,
+    "log1p": _unless_complex(torch.log1p, _complex.log1p),
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
     "hypot": torch.hypot,
@@ -313,7 +341,7 @@ ROWS: dict[str, Row] = {
     "copysign": torch.copysign,
     "nextafter": torch.nextafter,
     "heaviside": _heaviside,
-    "rint": _real_only(torch.round),
+    "rint": _unless_complex(torch.round, _rint),
     "floor": _identity_or(torch.floor),
     "ceil": _identity_or(torch.ceil),
     "trunc": _identity_or(torch.trunc),
@@ -334,10 +362,10 @@ ROWS: dict[str, Row] = {
     "signbit": torch.signbit,
     "equal": torch.eq,
     "not_equal": torch.ne,
-    "less": _ordered(torch.lt),
-    "less_equal": _ordered(torch.le),
-    "greater": _ordered(torch.gt),
-    "greater_equal": _ordered(torch.ge),
+    "less": _ordered(torch.lt, _complex.less),
+    "less_equal": _ordered(torch.le, _complex.less_equal),
+    "greater": _ordered(torch.gt, lambda a, b: _complex.less(b, a)),
+    "greater_equal": _ordered(torch.ge, lambda a, b: _complex.less_equal(b, a)),
     "logical_and": _logical(torch.logical_and),
     "logical_or": _logical(torch.logical_or),
     "logical_xor": _logical(torch.logical_xor),
@@ -350,6 +378,8 @@ ROWS: dict[str, Row] = {
     "right_shift": _right_shift,
     "gcd": _gcd,
     "lcm": torch.lcm,
+    "spacing": _spacing,
+    "bitwise_count": _bitwise_count,
 }
 for _name, _torch_name in {
     "sin": "sin",
@@ -365,7 +395,8 @@ for _name, _torch_name in {
     "arccosh": "acosh",
     "arctanh": "atanh",
 }.items():
-    ROWS[_name] = _real_only(getattr(torch, _torch_name))
+    ROWS[_name] = getattr(torch, _torch_name)
+ROWS["arccos"] = _unless_complex(torch.acos, _complex.arccos)
 
 # same bits on the signed twin: these run on a view for uint16, uint32 and uint64
 WRAPPING = frozenset(
@@ -376,7 +407,7 @@ WRAPPING = frozenset(
 ORDERED = frozenset("less less_equal greater greater_equal".split())
 ORDERED_VALUES = frozenset("maximum minimum fmax fmin".split())
 # the answer depends on the dtype's own grid of numbers: never computed in a wider one
-OWN_GRID = frozenset(("nextafter",))
+OWN_GRID = frozenset(("nextafter", "spacing"))
 COMPARISONS = ORDERED | {"equal", "not_equal"}
 # rows that take a Python scalar as their second (or first) operand as it is
 SCALAR_ROWS: dict[str, Row] = {

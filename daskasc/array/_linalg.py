@@ -7,6 +7,8 @@ run where torch has them on the host; a device without such kernels goes to the 
 from __future__ import annotations
 
 import math
+import operator
+import string
 from typing import Any
 
 import numpy as np
@@ -55,6 +57,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs:
             f"matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
             f"signature (n?,k),(k,m?)->(n?,m?) (size {inner} is different from {left.shape[-1]})"
         )
+    if left.ndim > 2 or right.ndim > 2:
+        # torch's error would be a RuntimeError, NumPy's is a ValueError
+        np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
     return _gufunc_out(_product(torch.matmul, left, right, dtype), out)
 
 
@@ -140,6 +145,20 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return wrap(_product(torch.matmul, flat_left, flat_right).reshape(shape))
 
 
+def _subscripts(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Return the string form of ``einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+
+    def letters(numbers: Any) -> str:
+        return "".join(
+            "..." if n is Ellipsis else string.ascii_letters[operator.index(n)] for n in numbers
+        )
+
+    arrays, lists = list(operands[::2]), list(operands[1::2])
+    if len(operands) % 2:
+        return f"{','.join(map(letters, lists))}->{letters(arrays.pop())}", arrays
+    return ",".join(map(letters, lists)), arrays
+
+
 @implements(np.einsum)
 def einsum(
     *operands: Any,
@@ -149,10 +168,10 @@ def einsum(
     order: Any = "K",
     casting: str = "safe",
 ) -> Any:
-    """As :func:`numpy.einsum`; the form with subscript lists goes to the host."""
+    """As :func:`numpy.einsum`."""
     subscripts, *rest = operands
     if not isinstance(subscripts, str):
-        raise NeedsHost("einsum with lists")
+        subscripts, rest = _subscripts(operands)
     tensors = common([tensor_of(x) for x in rest], dtype, casting)
     require("matmul", tensors[0])
     kind = tensors[0].dtype
@@ -164,7 +183,11 @@ def einsum(
         letters = text.replace(",", "").replace("...", "")
         free = sorted(c for c in set(letters) if letters.count(c) == 1)
         text += "->" + ("..." if "..." in text else "") + "".join(free)
-    return _gufunc_out(torch.einsum(text, *tensors), out)
+    try:
+        found = torch.einsum(text, *tensors)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    return _gufunc_out(found, out)
 
 
 @implements(np.kron)
@@ -180,16 +203,85 @@ def kron(a: Any, b: Any) -> Any:
     return wrap(product.reshape([m * n for m, n in zip(left.shape, right.shape, strict=True)]))
 
 
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """As :func:`numpy.linalg.norm` for the 2-norm; others go to the host."""
-    array = wrap(tensor_of(x))
-    vector = (
-        array.ndim == 1 or isinstance(axis, int) or (isinstance(axis, tuple) and len(axis) == 1)
-    )
-    if not (ord is None or (ord == 2 and vector)):
-        raise NeedsHost("norm")
-    if array.dtype.kind not in "fcV":
-        array = array.astype(np.float64)
-    size = abs(array)
-    return _operators.apply(np.sqrt, (reductions.sum(size * size, axis=axis, keepdims=keepdims),))
+@implements(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
+    """As :func:`numpy.cross`, of vectors with three elements."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    left, right = tensor_of(a), tensor_of(b)
+    left = left.movedim(normalize_axis(axisa, left.ndim), -1)
+    right = right.movedim(normalize_axis(axisb, right.ndim), -1)
+    lengths = (left.shape[-1], right.shape[-1])
+    if lengths != (3, 3):
+        if set(lengths) <= {2, 3}:
+            raise NeedsHost("cross of 2-vectors")
+        raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
+
+    def minor(i: int, j: int) -> Any:
+        first = _operators.apply(np.multiply, (wrap(left[..., i]), wrap(right[..., j])))
+        second = _operators.apply(np.multiply, (wrap(left[..., j]), wrap(right[..., i])))
+        return _operators.apply(np.subtract, (first, second))._t
+
+    found = torch.stack([minor(1, 2), minor(2, 0), minor(0, 1)], dim=-1)
+    return wrap(found.movedim(-1, normalize_axis(axisc, found.ndim)))
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """As :func:`numpy.linalg.cross`."""
+    if tensor_of(x1).shape[axis] != 3 or tensor_of(x2).shape[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return cross(x1, x2, axis=axis)
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    """As :func:`numpy.linalg.outer`."""
+    if tensor_of(x1).ndim != 1 or tensor_of(x2).ndim != 1:
+        raise ValueError("Input arrays must be one-dimensional")
+    return outer(x1, x2)
+
+
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """As :func:`numpy.linalg.vecdot`."""
+    return vecdot(x1, x2, axis=axis)
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    """As :func:`numpy.linalg.matmul`."""
+    return matmul(x1, x2)
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """As :func:`numpy.linalg.tensordot`."""
+    return tensordot(x1, x2, axes)
+
+
+@implements(np.matvec)
+def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+    """As :func:`numpy.matvec`."""
+    if kwargs:
+        raise NeedsHost("matvec arguments")
+    left, right = tensor_of(x1), tensor_of(x2)
+    if left.ndim < 2 or not right.ndim or left.shape[-1] != right.shape[-1]:
+        raise ValueError(f"matvec: shapes {tuple(left.shape)} and {tuple(right.shape)} mismatch")
+    found = matmul(wrap(left), wrap(right.unsqueeze(-1)))
+    return _gufunc_out(found._t.squeeze(-1), out)
+
+
+@implements(np.vecmat)
+def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
+    """As :func:`numpy.vecmat`; the vector is conjugated."""
+    if kwargs:
+        raise NeedsHost("vecmat arguments")
+    left, right = tensor_of(x1), tensor_of(x2)
+    if right.ndim < 2 or not left.ndim or left.shape[-1] != right.shape[-2]:
+        raise ValueError(f"vecmat: shapes {tuple(left.shape)} and {tuple(right.shape)} mismatch")
+    row = torch.conj(left).resolve_conj() if left.is_complex() else left
+    found = matmul(wrap(row.unsqueeze(-2)), wrap(right))
+    return _gufunc_out(found._t.squeeze(-2), out)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _reductions as full
-from daskasc.array._dispatch import NeedsHost, implements, require
+from daskasc.array._dispatch import implements, require
 from daskasc.array._dtypes import COMPLEX, FLOATS, TWINS, cast, torch, twin
 from daskasc.array._reductions import NO, Axes, accumulator, finish, normalize_axis
 from daskasc.array._storage import tensor_of, wrap
@@ -65,6 +65,12 @@ def nanprod(
     )
 
 
+def _loser(tensor: Any, largest: bool) -> Any:
+    """Value that loses against every number."""
+    value = -math.inf if largest else math.inf
+    return complex(value, value) if tensor.dtype in COMPLEX else value
+
+
 def _nan_extreme(
     a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any, largest: bool
 ) -> Any:
@@ -72,9 +78,7 @@ def _nan_extreme(
     reduce = full.max if largest else full.min
     if not _has_nan(tensor):
         return reduce(wrap(tensor), axis, out, keepdims, initial, where)
-    if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex order")
-    filled = _without_nan(tensor, -math.inf if largest else math.inf)
+    filled = _without_nan(tensor, _loser(tensor, largest))
     found = reduce(wrap(filled), axis, None, keepdims, initial, where)._t
     if initial is NO and tensor.numel():
         axes = Axes(axis, tensor.ndim, keepdims)
@@ -186,14 +190,12 @@ def nanstd(
 
 def _nan_arg(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
     tensor = tensor_of(a)
-    if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex order")
     if _has_nan(tensor):
         axes = Axes(axis, tensor.ndim, False)
         nan = torch.isnan(tensor)
         if tensor.numel() and bool(torch.all(nan, dim=axes.axes).any()):
             raise ValueError("All-NaN slice encountered")
-        tensor = tensor.masked_fill(nan, -math.inf if largest else math.inf)
+        tensor = tensor.masked_fill(nan, _loser(tensor, largest))
     return full.arg_extreme(tensor, axis, out, keepdims, largest)
 
 

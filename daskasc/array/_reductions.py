@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _operators
-from daskasc.array._dispatch import NeedsHost, implements, into, require
+from daskasc.array import _complex, _operators
+from daskasc.array._dispatch import implements, into, require
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -199,13 +199,13 @@ def extreme_identity(dtype: Any, largest: bool) -> Any:
 
 def extreme_over(tensor: Any, axes: Axes, largest: bool) -> Any:
     """Maximum (or minimum) with NaN winning, as NumPy."""
-    if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex order")
     if not axes.axes:
         return tensor.clone()
     if not axes.count(tensor):
         name = "maximum" if largest else "minimum"
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+    if tensor.dtype in COMPLEX:
+        return _complex.extreme_over(tensor, axes, largest)
     require("maximum.reduce" if largest else "minimum.reduce", tensor)
     ordered = sortable(tensor)
     function = torch.amax if largest else torch.amin
@@ -301,8 +301,10 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO, *, where:
 
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """As :func:`numpy.count_nonzero`, but for a 0-d array instead of an int."""
+    """As :func:`numpy.count_nonzero`; an int over all axes, for which it waits for the card."""
     tensor = truth(tensor_of(a))
+    if axis is None and not keepdims:
+        return int(tensor.sum())
     axes = Axes(axis, tensor.ndim, keepdims)
     return wrap(sum_over(tensor, axes, torch.int64))
 
@@ -434,14 +436,12 @@ def std(
 def arg_extreme(tensor: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
     """Index of the first extreme (the first NaN where there is one)."""
     if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex order")
+        tensor = _complex.extreme_keys(tensor, largest)
     keep = keepdims is not NO and bool(keepdims)
+    ordered = sortable(tensor)
     if axis is None:
-        ordered = sortable(tensor).reshape(-1)
-        number = 0
-    else:
-        ordered = sortable(tensor)
-        number = normalize_axis(axis, tensor.ndim)
+        ordered = ordered.reshape(-1)
+    number = 0 if axis is None else normalize_axis(axis, tensor.ndim)
     if not ordered.shape[number]:
         name = "argmax" if largest else "argmin"
         raise ValueError(f"attempt to get {name} of an empty sequence")

@@ -344,7 +344,13 @@ def diag(v: Any, k: int = 0) -> Any:
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """As :func:`numpy.diagonal`; read-only as there."""
-    found = wrap(tensor_of(a).diagonal(offset, axis1, axis2))
+    tensor = tensor_of(a)
+    if tensor.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first, second = normalize_axis(axis1, tensor.ndim), normalize_axis(axis2, tensor.ndim)
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    found = wrap(tensor.diagonal(offset, first, second))
     found._copied = True
     return found
 
@@ -355,6 +361,18 @@ def trace(
 ) -> Any:
     """As :func:`numpy.trace`."""
     return reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+@implements(np.linalg.diagonal)
+def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """As :func:`numpy.linalg.diagonal`."""
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """As :func:`numpy.linalg.trace`."""
+    return trace(x, offset, -2, -1, dtype)
 
 
 # -- the same or nearly

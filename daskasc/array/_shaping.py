@@ -122,7 +122,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return wrap(tensor.permute(tuple(order)))
 
 
-@implements(np.matrix_transpose)
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
     """As :func:`numpy.matrix_transpose`."""
     return wrap(tensor_of(x)).mT

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc.array import _complex
 from daskasc.array._dispatch import NeedsHost, implements, require
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -29,8 +30,6 @@ from daskasc.array._storage import tensor_of, wrap
 
 def _along(a: Any, axis: Any) -> tuple[Any, int]:
     tensor = tensor_of(a)
-    if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex order")
     if axis is None:
         return tensor.reshape(-1), 0
     return tensor, normalize_axis(axis, tensor.ndim)
@@ -41,6 +40,9 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     """As :func:`numpy.sort`."""
     tensor, number = _along(a, axis)
     require("sort", tensor)
+    if tensor.dtype in COMPLEX:
+        places = torch.sort(_complex.ranks(tensor), dim=number, stable=True).indices
+        return wrap(tensor.gather(number, places))
     values = torch.sort(sortable(tensor), dim=number, stable=True).values
     return wrap(unsortable(values, tensor.dtype))
 
@@ -52,7 +54,8 @@ def argsort(
     """As :func:`numpy.argsort`, always stable."""
     tensor, number = _along(a, axis)
     require("argsort", tensor)
-    return wrap(torch.sort(sortable(tensor), dim=number, stable=True).indices)
+    keys = _complex.ranks(tensor) if tensor.dtype in COMPLEX else sortable(tensor)
+    return wrap(torch.sort(keys, dim=number, stable=True).indices)
 
 
 @implements(np.partition)

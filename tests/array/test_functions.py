@@ -250,6 +250,12 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "maximum.reduce": (lambda a: np.maximum.reduce(a), (X,)),
     "add.accumulate": (lambda a: np.add.accumulate(a, axis=1), (X,)),
     "multiply.outer": (np.multiply.outer, (X, V)),
+    "sort complex": (lambda a: np.sort(a), (C,)),
+    "complex sqrt": (np.sqrt, (C,)),
+    "inv": (lambda a: np.linalg.inv(a.T @ a), (W,)),
+    "svd": (lambda a: np.linalg.svd(a, compute_uv=False), (W,)),
+    "fft": (np.fft.fft, (V,)),
+    "max complex": (np.max, (C,)),
 }
 
 ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -260,13 +266,7 @@ ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "lexsort": (lambda a: np.lexsort((a, a)), (V,)),
     "apply_along_axis": (lambda a: np.apply_along_axis(np.sum, 1, a), (X,)),
     "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
-    "sort complex": (lambda a: np.sort(a), (C,)),
-    "complex sqrt": (np.sqrt, (C,)),
-    "inv": (lambda a: np.linalg.inv(a.T @ a), (W,)),
-    "svd": (lambda a: np.linalg.svd(a, compute_uv=False), (W,)),
-    "fft": (np.fft.fft, (V,)),
     "add.reduceat": (lambda a: np.add.reduceat(a, [0, 3]), (V,)),
-    "max complex": (np.max, (C,)),
     "unique axis": (lambda a: np.unique(a, axis=0), (I,)),
     "union1d": (np.union1d, (I, I)),
 }
