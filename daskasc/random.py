@@ -41,6 +41,11 @@ class _OnCard:
 class Generator(_OnCard):
     """:class:`numpy.random.Generator` with results on the card."""
 
+    @property
+    def _bit_generator(self) -> Any:
+        # dask makes its generator of this
+        return self._generator.bit_generator
+
 
 class RandomState(_OnCard):
     """:class:`numpy.random.RandomState` with results on the card."""
@@ -51,6 +56,10 @@ class RandomState(_OnCard):
 
 def default_rng(seed: Any = None) -> Generator:
     """See :func:`numpy.random.default_rng`."""
+    if isinstance(seed, Generator):
+        return seed
+    if not isinstance(seed, np.random.BitGenerator | np.random.Generator):
+        seed = PCG64(seed)
     return Generator(np.random.default_rng(seed))
 
 

@@ -13,9 +13,15 @@ import dask.array
 import numpy as np
 
 from daskasc.array import (
+    _array_api,
     _table,  # noqa: F401 - fills the table of functions
+    fft,
+    linalg,
 )
 from daskasc.array._array import AscendArray
+from daskasc.array._array_api import VERSION as __array_api_version__
+from daskasc.array._array_api import from_dlpack
+from daskasc.array._array_api import namespace_info as __array_namespace_info__
 from daskasc.array._creation import (
     arange,
     array,
@@ -32,11 +38,15 @@ from daskasc.array._creation import (
     zeros_like,
 )
 from daskasc.array._dispatch import TABLE
+from daskasc.array._namespace import find
 from daskasc.array._storage import from_numpy
+from daskasc.array._triangular import solve_triangular
 
 __all__ = [
     "TABLE",
     "AscendArray",
+    "__array_api_version__",
+    "__array_namespace_info__",
     "arange",
     "array",
     "asarray",
@@ -45,12 +55,16 @@ __all__ = [
     "empty",
     "empty_like",
     "eye",
+    "fft",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
+    "linalg",
     "linspace",
     "ones",
     "ones_like",
+    "solve_triangular",
     "zeros",
     "zeros_like",
 ]
@@ -68,12 +82,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 def __getattr__(name: str) -> Any:
     """NumPy's function, dtype or constant of that name; it dispatches on its arguments."""
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(np, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    if name in _array_api.NAMES:
+        return _array_api.NAMES[name]
+    return find(__name__, name)
 
 
 dask.array.register_chunk_type(AscendArray)

@@ -237,8 +237,17 @@ class AscendArray:
     def __deepcopy__(self, memo: Any) -> Any:
         return wrap(self._t.clone())
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self._t.__dlpack__(**kwargs)
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return self._t.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self) -> Any:
         return self._t.__dlpack_device__()
@@ -362,7 +371,21 @@ class AscendArray:
         """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
         if dtype is None or dtype is AscendArray:
             return wrap(self._t.view(self._t.shape))
-        return wrap(self._t.view(torch_dtype(dtype)))
+        target = torch_dtype(dtype)
+        old, new = self.itemsize, target.itemsize
+        if old == new:
+            return wrap(self._t.view(target))
+        if not self.ndim or self.shape[-1] * old % new:
+            raise ValueError(
+                f"a {self.ndim}-d array with {old} bytes an element has no view as {dtype}: the "
+                "bytes of its last axis must be divisible by the new element's size"
+            )
+        if self._t.numel():
+            if self._t.stride(-1) != 1 and self.shape[-1] > 1:
+                raise ValueError("the last axis must be contiguous for a view as another size")
+            return wrap(self._t.view(target))
+        shape = (*self.shape[:-1], self.shape[-1] * old // new)
+        return wrap(torch.empty(shape, dtype=target, device=self._t.device))
 
     def fill(self, value: Any) -> None:
         """Set all elements to a scalar."""

@@ -36,7 +36,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return tuple(int(n.__index__()) for n in sizes)
 
 
-@implements(np.asarray, np.asanyarray, np.ascontiguousarray)
+@implements(np.asarray, np.asanyarray)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -46,6 +46,8 @@ def asarray(
     copy: bool | None = None,
 ) -> Any:
     """AscendArray of anything array-like; an AscendArray of the right dtype is returned itself."""
+    if hasattr(a, "__dask_graph__"):
+        a = a.compute(scheduler="sync")  # as NumPy's functions do, without its conversion
     if _dispatch.is_array(a) and (dtype is None or a.dtype == np.dtype(dtype)):
         return a.copy() if copy else a
     if isinstance(a, torch.Tensor):
@@ -55,6 +57,27 @@ def asarray(
         return from_numpy(np.asarray(a, dtype))
     tensor = tensor_of(a)
     return wrap(tensor if dtype is None else cast(tensor, torch_dtype(dtype)))
+
+
+asanyarray = asarray
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """As :func:`numpy.ascontiguousarray`."""
+    made = asarray(a, dtype)
+    tensor = made._t if made.ndim else made._t.reshape(1)
+    return made if tensor is made._t and tensor.is_contiguous() else wrap(tensor.contiguous())
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    """As :func:`numpy.asfortranarray`."""
+    made = asarray(a, dtype)
+    turned = made._t.permute(tuple(reversed(range(made.ndim))))
+    if turned.is_contiguous():
+        return made
+    return wrap(turned.contiguous().permute(tuple(reversed(range(made.ndim)))))
 
 
 def _nested_arrays(value: Any) -> bool:
@@ -204,7 +227,14 @@ def arange(
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int = 50, *, endpoint: bool = True, dtype: Any = None, **_: Any
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    *,
+    endpoint: bool = True,
+    dtype: Any = None,
+    device: Any = None,
 ) -> Any:
     """As :func:`numpy.linspace`, for the array API namespace."""
     bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop)]
@@ -232,6 +262,12 @@ def eye(
 def identity(n: Any, dtype: Any = None) -> Any:
     """As :func:`numpy.identity`."""
     return eye(n, dtype=dtype)
+
+
+@implements(np.tri)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
+    """As :func:`numpy.tri`."""
+    return wrap(torch.tril(ones((N, N if M is None else M), dtype)._t, k))
 
 
 @implements(np.meshgrid)

@@ -27,7 +27,7 @@ from dask.array.percentile import _percentile
 from dask.sizeof import sizeof
 from dask.tokenize import normalize_token
 
-from daskasc.registration import _serialization
+from daskasc.registration import _gaps, _serialization
 from daskasc.registration._backend import AscendBackendEntrypoint
 from daskasc.registration._convert import to_ascend_dispatch
 
@@ -61,6 +61,7 @@ def register_array_type() -> None:
     from daskasc.array import AscendArray
 
     _serialization.register(AscendArray)
+    _gaps.fill()
     concatenate_lookup.register(AscendArray, np.concatenate)
     take_lookup.register(AscendArray, np.take)
     tensordot_lookup.register(AscendArray, np.tensordot)

@@ -120,3 +120,14 @@ def test_tokens_follow_the_elements():
 def test_from_array_of_a_card_array():
     host = np.arange(12.0).reshape(3, 4)
     check(da.from_array(from_numpy(host), chunks=2) + 1, host + 1)
+
+
+def test_triangular_blocks():
+    host = np.random.default_rng(0).random((6, 6)) + 6 * np.eye(6)
+    right = np.arange(6.0)
+    x, b = on_card(host, (3, 3)), on_card(right, 3)
+    lower = da.linalg.solve_triangular(x, b, lower=True)
+    check(lower, np.linalg.solve(np.tril(host), right))
+    assert da.utils.scipy_linalg_safe.__wrapped__.__module__ == "dask.array.utils"
+    plain = da.linalg.solve_triangular(da.from_array(host, 3), da.from_array(right, 3), lower=True)
+    np.testing.assert_allclose(plain.compute(), np.linalg.solve(np.tril(host), right))

@@ -1,0 +1,1 @@
+"""dask's own CuPy tests, as its wheel has them."""
