@@ -15,6 +15,8 @@ import numpy as np
 from daskasc.array import (
     _array_api,
     _table,  # noqa: F401 - fills the table of functions
+    fft,
+    linalg,
 )
 from daskasc.array._array import AscendArray
 from daskasc.array._array_api import VERSION as __array_api_version__
@@ -29,13 +31,14 @@ from daskasc.array._creation import (
     eye,
     full,
     full_like,
-    linspace,
     ones,
     ones_like,
     zeros,
     zeros_like,
 )
 from daskasc.array._dispatch import TABLE
+from daskasc.array._namespace import find
+from daskasc.array._ranges import linspace
 from daskasc.array._storage import from_numpy
 from daskasc.array._triangular import solve_triangular
 
@@ -52,10 +55,12 @@ __all__ = [
     "empty",
     "empty_like",
     "eye",
+    "fft",
     "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
+    "linalg",
     "linspace",
     "ones",
     "ones_like",
@@ -79,12 +84,7 @@ def __getattr__(name: str) -> Any:
     """NumPy's function, dtype or constant of that name; it dispatches on its arguments."""
     if name in _array_api.NAMES:
         return _array_api.NAMES[name]
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(np, name)
-    except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return find(__name__, name)
 
 
 dask.array.register_chunk_type(AscendArray)

@@ -226,22 +226,6 @@ def arange(
     return from_numpy(ranged(start, stop, 1 if step is None else step, dtype))
 
 
-def linspace(
-    start: Any,
-    stop: Any,
-    /,
-    num: int = 50,
-    *,
-    endpoint: bool = True,
-    dtype: Any = None,
-    device: Any = None,
-) -> Any:
-    """As :func:`numpy.linspace`, for the array API namespace."""
-    bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop)]
-    spaced: Any = np.linspace
-    return from_numpy(spaced(*bounds, num, endpoint=endpoint, dtype=dtype))
-
-
 @implements(np.eye)
 def eye(
     N: Any,

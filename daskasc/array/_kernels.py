@@ -262,7 +262,7 @@ def _direct(
     if name == "divide" and place == 0:
         return None
     # and complex sums with a multiplication that makes NaN of infinities
-    if name in ("add", "subtract") and loop[0].kind == "c":
+    if loop[0].kind == "c" and (name in ("add", "subtract") or name in rows.ORDERED):
         return None
     numpy_dtype = loop[0]
     convert: Any = int

@@ -15,7 +15,7 @@ import numpy as np
 
 from daskasc.array import _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, require
+from daskasc.array._dispatch import NeedsHost, implements, into, is_array, require
 from daskasc.array._dtypes import TWINS, torch
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
@@ -188,6 +188,16 @@ def einsum(
     except RuntimeError as error:
         raise ValueError(str(error)) from None
     return _gufunc_out(found, out)
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """As :func:`numpy.einsum_path`; only shapes matter."""
+    stand_ins = [
+        np.broadcast_to(np.empty((), x.dtype), x.shape) if is_array(x) else x for x in operands
+    ]
+    path: Any = np.einsum_path
+    return path(*stand_ins, optimize=optimize, einsum_call=einsum_call)
 
 
 @implements(np.kron)

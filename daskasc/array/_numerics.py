@@ -11,11 +11,9 @@ import numpy as np
 from daskasc.array import _operators
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import NeedsHost, implements, into, is_array
-from daskasc.array._dtypes import COMPLEX, NUMPY, cast, is_float, torch, torch_dtype
+from daskasc.array._dtypes import NUMPY, cast, torch
 from daskasc.array._reductions import NO, normalize_axis
-from daskasc.array._selection import searchsorted
 from daskasc.array._shaping import moved
-from daskasc.array._sorting import sort
 from daskasc.array._storage import tensor_of, wrap
 
 
@@ -60,30 +58,6 @@ def _bounded(ufunc: np.ufunc, array: Any, bound: Any) -> Any:
         if outside:
             return array
     return _apply(ufunc, array, bound)
-
-
-@implements(np.round, np.around)
-def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """As :func:`numpy.round`."""
-    array = wrap(tensor_of(a))
-    if array.dtype.kind in "iub":
-        if array.dtype.kind == "b":
-            raise NeedsHost("round of bool")
-        if decimals < 0:
-            raise NeedsHost("round of integers")
-        result = array.copy()
-    elif array.dtype.kind == "c":
-        raise NeedsHost("round of complex")
-    elif not decimals:
-        result = _apply(np.rint, array)
-    else:
-        # NumPy's way: scale, round to even, scale back
-        power = 10.0 ** abs(decimals)
-        if decimals > 0:
-            result = _apply(np.rint, array * power) / power
-        else:
-            result = _apply(np.rint, array / power) * power
-    return result if out is None else into(out, result)
 
 
 @implements(np.fix)
@@ -139,32 +113,6 @@ def isneginf(x: Any, out: Any = None) -> Any:
     return result if out is None else into(out, result)
 
 
-@implements(np.sinc)
-def sinc(x: Any) -> Any:
-    """As :func:`numpy.sinc`."""
-    tensor = tensor_of(x)
-    if tensor.dtype in COMPLEX:
-        raise NeedsHost("complex sinc")
-    array = wrap(tensor if is_float(tensor) else cast(tensor, torch_dtype("f8")))
-    y = array * math.pi
-    filled = wrap(torch.where(y._t == 0, torch.full_like(y._t, math.pi * 1e-20), y._t))
-    return _apply(np.sin, filled) / filled
-
-
-@implements(np.nan_to_num)
-def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    """As :func:`numpy.nan_to_num`."""
-    tensor = tensor_of(x)
-    if tensor.dtype in COMPLEX or is_array(nan) or is_array(posinf) or is_array(neginf):
-        raise NeedsHost("nan_to_num")
-    if not is_float(tensor):
-        return wrap(tensor.clone()) if copy else x
-    result = wrap(torch.nan_to_num(tensor, nan=float(nan), posinf=posinf, neginf=neginf))
-    return result if copy or not is_array(x) else into(x, result)
-
-
 @implements(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO, append: Any = NO) -> Any:
     """As :func:`numpy.diff`."""
@@ -208,18 +156,27 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """As :func:`numpy.pad` for constant, edge, reflect, symmetric and wrap."""
+    """As :func:`numpy.pad`; modes that are functions go to the host."""
     tensor = tensor_of(array)
-    if isinstance(pad_width, dict) or kwargs.get("reflect_type", "even") != "even":
+    if isinstance(pad_width, dict):
+        given = pad_width
+        pad_width = [(0, 0)] * tensor.ndim
+        for axis, width in given.items():
+            pad_width[normalize_axis(axis, tensor.ndim)] = (
+                width if isinstance(width, tuple) else (width, width)
+            )
+    if kwargs.get("reflect_type", "even") != "even" or not isinstance(mode, str):
         raise NeedsHost("pad arguments")
     widths = _pairs(pad_width, tensor.ndim)
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError("index can't contain negative values")
-    if mode == "constant":
+    if mode in ("constant", "empty"):
         values = _pairs(kwargs.get("constant_values", 0), tensor.ndim, tensor)
         return wrap(_pad_constant(tensor, widths, values))
+    if mode in _STATISTICS or mode == "linear_ramp":
+        return _pad_computed(wrap(tensor), widths, mode, kwargs)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NeedsHost("pad mode")
+        raise ValueError(f"mode '{mode}' is not supported")
     for axis, (before, after) in enumerate(widths):
         if not (before or after):
             continue
@@ -228,10 +185,58 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
                 f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
             )
         # NumPy pads the axis numbers; the same elements are then taken on the card
-        places = np.pad(np.arange(tensor.shape[axis]), (before, after), mode=mode)
+        chosen: Any = mode
+        places = np.pad(np.arange(tensor.shape[axis]), (before, after), mode=chosen)
         index = torch.from_numpy(places).to(tensor.device)
         tensor = moved(tensor, functools.partial(torch.index_select, dim=axis, index=index))
     return wrap(tensor)
+
+
+_STATISTICS: dict[str, Any] = {
+    "maximum": np.max,
+    "minimum": np.min,
+    "mean": np.mean,
+    "median": np.median,
+}
+
+
+def _pad_computed(array: Any, widths: list[Any], mode: str, kwargs: dict[str, Any]) -> Any:
+    """Pad with a statistic of the elements next to each end, or with a ramp."""
+    lengths = _pairs(kwargs["stat_length"], array.ndim) if kwargs.get("stat_length") else None
+    ends = _pairs(kwargs.get("end_values", 0), array.ndim, array)
+    for axis, pair in enumerate(widths):
+        parts = [array]
+        length = array.shape[axis]
+        for at, count in enumerate(pair):
+            if not count:
+                continue
+            if mode == "linear_ramp":
+                block = _ramp(array, axis, at, count, ends[axis][at])
+            else:
+                taken = min(lengths[axis][at], length) if lengths is not None else length
+                start = 0 if at == 0 else length - taken
+                near = wrap(array._t.narrow(axis, start, taken))
+                value = _STATISTICS[mode](near, axis=axis, keepdims=True)
+                if array.dtype.kind in "iu":
+                    value = np.rint(value).astype(array.dtype)
+                shape = [count if i == axis else n for i, n in enumerate(array.shape)]
+                block = wrap(value._t.to(array._t.dtype).expand(shape))
+            parts.insert(0 if at == 0 else len(parts), block)
+        if len(parts) > 1:
+            array = shaping.concatenate(parts, axis)
+    return array
+
+
+def _ramp(array: Any, axis: int, at: int, count: int, end: Any) -> Any:
+    edge = wrap(array._t.narrow(axis, 0 if at == 0 else array.shape[axis] - 1, 1))
+    shape = [1] * array.ndim
+    shape[axis] = -1
+    steps = np.arange(count) if at == 0 else np.arange(count)[::-1]
+    factor = wrap(tensor_of((steps / count).reshape(shape)))
+    ramp = (edge - end) * factor + end
+    if array.dtype.kind in "iu":
+        ramp = np.floor(ramp)
+    return ramp.astype(array.dtype)
 
 
 def _pairs(value: Any, ndim: int, like: Any = None) -> list[Any]:
@@ -282,41 +287,3 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return wrap(torch.bincount(values, minlength=int(minlength)))
     factors = tensor_of(weights, torch.float64)
     return wrap(torch.bincount(values, weights=factors, minlength=int(minlength)))
-
-
-@implements(np.histogram)
-def histogram(
-    a: Any,
-    bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
-) -> Any:
-    """As :func:`numpy.histogram` for given edges, or a number of bins over a given range."""
-    values = tensor_of(a)
-    if not is_array(bins) and isinstance(bins, int | np.integer) and range is not None:
-        low, high = (float(edge) for edge in range)
-        edges = np.histogram_bin_edges(np.empty(0, _plain(values.dtype)), int(bins), (low, high))
-    elif is_array(bins) or isinstance(bins, list | tuple | np.ndarray):
-        edges = bins.asnumpy() if is_array(bins) else np.asarray(bins)
-    else:
-        raise NeedsHost("automatic bins")
-    if density or edges.ndim != 1 or values.dtype in COMPLEX or edges.dtype.kind not in "fiu":
-        raise NeedsHost("histogram")
-    if bool((edges[1:] < edges[:-1]).any()):
-        raise ValueError("`bins` must increase monotonically, when an array")
-    below = _count_below(values, edges)
-    bounds = tensor_of(edges)
-    if weights is None:
-        counts = below[1:] - below[:-1]
-        return wrap(counts), wrap(bounds)
-    raise NeedsHost("weighted histogram")
-
-
-def _count_below(values: Any, edges: np.ndarray[Any, Any]) -> Any:
-    """Elements below each edge; at or below the last one, whose bin is closed."""
-    ordered = sort(wrap(values.reshape(-1)))
-    below = searchsorted(ordered, edges, "left")._t.clone()
-    if below.numel():
-        below[-1] = searchsorted(ordered, edges[-1:], "right")._t[0]
-    return below

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _indexing, _operators
+from daskasc.array import _complex, _indexing, _operators
 from daskasc.array import _reductions as reductions
 from daskasc.array._dispatch import NeedsHost, implements, into, require
 from daskasc.array._dtypes import (
@@ -263,7 +263,10 @@ def isin(
     """As :func:`numpy.isin`."""
     left, right = common([tensor_of(element), tensor_of(test_elements)])
     if left.dtype in COMPLEX:
-        raise NeedsHost("complex isin")
+        ranked = _complex.ranks(torch.cat([left.reshape(-1), right.reshape(-1)]))
+        inside = torch.isin(ranked[: left.numel()], ranked[left.numel() :])
+        inside = inside.reshape(left.shape) & ~_complex.isnan(left)
+        return wrap(~inside if invert else inside)
     if left.dtype is torch.bool:
         left, right = left.to(torch.uint8), right.to(torch.uint8)
     return wrap(torch.isin(twin(left), twin(right), invert=invert))
@@ -276,8 +279,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"side is {side!r}; allowed: left, right")
     row = take(a, sorter) if sorter is not None else a
     edges, values = common([tensor_of(row), tensor_of(v)])
-    if edges.dtype in COMPLEX or edges.ndim != 1:
-        raise NeedsHost("searchsorted")
+    if edges.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if edges.dtype in COMPLEX:
+        ranked = _complex.ranks(torch.cat([edges, values.reshape(-1)]))
+        edges, values = ranked[: edges.shape[0]], ranked[edges.shape[0] :].reshape(values.shape)
     edges, values = sortable(edges), sortable(values)
     if edges.dtype in FLOATS:
         # NaN sorts last; torch compares it with nothing, so look for the infinity before it

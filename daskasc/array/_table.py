@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from daskasc.array import (  # noqa: F401
+    _calculus,
     _decompositions,
     _fft,
+    _functional,
+    _histograms,
     _linalg,
     _nan_reductions,
     _numerics,
+    _polynomials,
+    _ranges,
     _selection,
+    _sets,
     _shaping,
     _sorting,
     _statistics,
+    _writing,
 )

@@ -1,7 +1,6 @@
 """``__array_ufunc__``: calls with ``out=``, ``where=`` and ``dtype=``, and ufunc methods.
 
-``reduce`` and ``accumulate`` of the ufuncs in ``REDUCE`` and ``ACCUMULATE`` are the corresponding
-NumPy functions; ``outer`` is a broadcast call. Other methods (``at``, ``reduceat``) go to the host.
+``outer`` is a broadcast call; the other methods are in ``_ufunc_methods``.
 """
 
 from __future__ import annotations
@@ -11,20 +10,10 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _dispatch, _operators
+from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import torch
 from daskasc.array._storage import tensor_of, wrap
-
-REDUCE: dict[np.ufunc, Any] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.minimum: np.min,
-    np.maximum: np.max,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-    np.fmin: np.nanmin,
-    np.fmax: np.nanmax,
-}
-ACCUMULATE: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+from daskasc.array._ufunc_methods import METHODS
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -42,34 +31,23 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         return _call(ufunc, inputs, **kwargs) if kwargs else _operators.apply(ufunc, inputs)
     if out:
         kwargs["out"] = out[0] if len(out) == 1 else out
-    if method == "reduce" and ufunc in REDUCE:
-        kwargs.setdefault("axis", 0)
-        if len(inputs) > 1:
-            kwargs["axis"] = inputs[1]
-        return _dispatch.call(REDUCE[ufunc], inputs[:1], _defaults_dropped(kwargs))
-    if method == "accumulate" and ufunc in ACCUMULATE:
-        kwargs.setdefault("axis", 0)
-        if len(inputs) > 1:
-            kwargs["axis"] = inputs[1]
-        return _dispatch.call(ACCUMULATE[ufunc], inputs[:1], _defaults_dropped(kwargs))
     if method == "outer" and len(inputs) == 2 and not kwargs:
         left, right = (wrap(tensor_of(value)) for value in inputs)
         spread = (Ellipsis, *(None,) * right.ndim)
         return _operators.apply(ufunc, (left[spread], right))
     name = f"{_dispatch.name_of(ufunc)}.{method}"
+    found = METHODS.get(method)
+    if found is not None:
+        try:
+            return found(ufunc, *inputs, **kwargs)
+        except NeedsHost:
+            pass
     if method == "at":
-        return _at(ufunc, name, inputs)
+        return _at_on_host(ufunc, name, inputs)
     return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs)
 
 
-def _defaults_dropped(kwargs: dict[str, Any]) -> dict[str, Any]:
-    kept = {k: v for k, v in kwargs.items() if not (k == "where" and v is True)}
-    if kept.get("initial", 0) is np._NoValue:
-        del kept["initial"]
-    return kept
-
-
-def _at(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
+def _at_on_host(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
     target, *rest = inputs
 
     def unbuffered(host: Any, *host_rest: Any) -> Any:

@@ -256,19 +256,25 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "svd": (lambda a: np.linalg.svd(a, compute_uv=False), (W,)),
     "fft": (np.fft.fft, (V,)),
     "max complex": (np.max, (C,)),
-}
-
-ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polyfit": (lambda a: np.polyfit(a, a * 2 + 1, 1), (V,)),
     "corrcoef": (np.corrcoef, (X,)),
     "convolve": (lambda a: np.convolve(a, [1.0, 2.0, 1.0]), (V,)),
     "histogram auto": (lambda a: np.histogram(a, bins=5), (X,)),
     "lexsort": (lambda a: np.lexsort((a, a)), (V,)),
     "apply_along_axis": (lambda a: np.apply_along_axis(np.sum, 1, a), (X,)),
-    "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
     "add.reduceat": (lambda a: np.add.reduceat(a, [0, 3]), (V,)),
     "unique axis": (lambda a: np.unique(a, axis=0), (I,)),
     "union1d": (np.union1d, (I, I)),
+}
+
+ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
+    "qr raw": (lambda a: np.linalg.qr(a, mode="raw"), (W,)),
+    "histogram doane": (lambda a: np.histogram(a, bins="doane"), (X,)),
+    "pad by a function": (
+        lambda a: np.pad(a, 1, mode=lambda row, width, axis, kwargs: row),
+        (X,),
+    ),
 }
 
 
