@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "LocalNPUCluster": "daskasc.cluster",
     "Planner": "daskasc.planner",
+    "SchedulerPlanner": "daskasc.planner",
     "from_zarr": "daskasc.io",
     "open_zarr": "daskasc.xr",
     "to_zarr": "daskasc.io",

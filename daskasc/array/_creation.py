@@ -7,6 +7,7 @@ this process's card; ``order`` and ``subok`` have no meaning there and are accep
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -217,13 +218,30 @@ def arange(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.arange`."""
-    # NumPy makes the values: its rounding of start + i * step differs from torch's
     bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop, step)]
     start, stop, step = bounds
     if stop is None:
         start, stop = 0, start
-    ranged: Any = np.arange
-    return from_numpy(ranged(start, stop, 1 if step is None else step, dtype))
+    step = 1 if step is None else step
+    numbers = all(
+        isinstance(x, int | float | np.integer | np.floating) for x in (start, stop, step)
+    )
+    wanted = np.dtype(dtype) if dtype is not None else None
+    if numbers and wanted is None:
+        wanted = np.result_type(*(np.asarray(x).dtype for x in (start, stop, step)))
+    if not numbers or wanted is None or wanted.name not in _RANGES or not step:
+        ranged: Any = np.arange
+        return from_numpy(ranged(start, stop, step, dtype))
+    count = max(math.ceil((stop - start) / step), 0)
+    # NumPy's rounding: the first two values in the dtype, their difference, multiples of it
+    first, second = np.array([start, start + step if count > 1 else start], object).astype(wanted)
+    target = torch_dtype(wanted if dtype is not None else result(wanted))
+    numbers_ = torch.arange(count, dtype=torch_dtype(wanted), device=_place())
+    made = numbers_ * (second - first).item() + first.item()
+    return wrap(made.to(target))
+
+
+_RANGES = frozenset(("int32", "int64", "float32", "float64"))
 
 
 @implements(np.eye)

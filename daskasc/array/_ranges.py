@@ -1,11 +1,11 @@
 """Arrays made from a few numbers: ranges, windows, triangles, grids of indices.
 
-Values that NumPy computes from scalars (a window, a spacing) are computed by NumPy on the host, so
-that they are its bits, and uploaded; what grows with an array on the card is made there.
+They are made on the card; only what is read from files, buffers and iterators comes from the host.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc.array import _creation as creation
 from daskasc.array._dispatch import implements, is_array, on_host
-from daskasc.array._dtypes import torch
+from daskasc.array._dtypes import result, torch
 from daskasc.array._reductions import truth
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
@@ -23,48 +23,166 @@ def _scalar(value: Any) -> Any:
     return value.asnumpy()[()] if is_array(value) and not value.ndim else value
 
 
-def _spaced(function: Any) -> Callable[..., Any]:
-    def spaced(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("device", None)
-        args = tuple(map(_scalar, args))
-        if any(is_array(value) for value in (*args, *kwargs.values())):
-            return _spaced_arrays(function, *args, **kwargs)
-        made = function(*args, **kwargs)
-        if isinstance(made, tuple):
-            return from_numpy(made[0]), made[1]
-        return from_numpy(made)
-
-    spaced.__name__ = function.__name__
-    spaced.__doc__ = f"As :func:`numpy.{function.__name__}`."
-    return spaced
-
-
-def _spaced_arrays(function: Any, start: Any, stop: Any, num: Any = 50, **kwargs: Any) -> Any:
-    """Ranges between arrays of ends: ``linspace`` on the card, the others on the host."""
-    known = {"endpoint", "retstep", "dtype", "axis"}
-    if function is not np.linspace or kwargs.keys() - known:
-        name = f"numpy.{function.__name__}"
-        return on_host(name, function, (start, stop, num), kwargs)
-    first, last = wrap(tensor_of(start)) * 1.0, wrap(tensor_of(stop)) * 1.0
-    endpoint = kwargs.get("endpoint", True)
-    parts = int(num) - 1 if endpoint else int(num)
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """As :func:`numpy.linspace`."""
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    parts = count - 1 if endpoint else count
+    first, last = (wrap(tensor_of(_scalar(end))) for end in (start, stop))
+    given = result(np.result_type(first.dtype, last.dtype, float(count)))
+    first, last = first.astype(given), last.astype(given)
     width = last - first
-    number = from_numpy(np.arange(int(num), dtype=first.dtype))
+    number = creation.arange(count, dtype=np.zeros(0, given).real.dtype)
     number = number.reshape((-1,) + (1,) * width.ndim)
     step = width / parts if parts > 0 else width * np.nan
-    made = number * step + first if parts > 0 else number * width + first
-    if endpoint and num > 1:
+    if parts <= 0:
+        made = number * width + first
+    elif bool((step == 0).any()):
+        made = number / parts * width + first  # steps too small for the dtype
+    else:
+        made = number * step + first
+    if endpoint and count > 1:
         made[-1] = last
-    dtype = kwargs.get("dtype")
+    made = np.moveaxis(made, 0, axis) if axis else made
     if dtype is not None:
         made = (np.floor(made) if np.dtype(dtype).kind in "iu" else made).astype(dtype)
-    made = np.moveaxis(made, 0, kwargs.get("axis", 0))
-    return (made, step) if kwargs.get("retstep") else made
+    return (made, step) if retstep else made
 
 
-linspace = implements(np.linspace)(_spaced(np.linspace))
-implements(np.logspace)(_spaced(np.logspace))
-implements(np.geomspace)(_spaced(np.geomspace))
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """As :func:`numpy.logspace`."""
+    if is_array(base) and base.ndim:
+        return on_host("numpy.logspace", np.logspace, (start, stop, num, endpoint, base), {})
+    made = np.power(_scalar(base), linspace(start, stop, num, endpoint, axis=axis))
+    return made if dtype is None else made.astype(dtype)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """As :func:`numpy.geomspace`; between numbers NumPy computes, between arrays the host."""
+    ends = (_scalar(start), _scalar(stop))
+    if any(map(is_array, ends)):
+        options = {"endpoint": endpoint, "dtype": dtype, "axis": axis}
+        return on_host("numpy.geomspace", np.geomspace, (*ends, num), options)
+    return from_numpy(np.geomspace(*ends, num, endpoint, dtype, axis))
+
+
+def _window(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Window of M points from its formula in n = 1 - M, 3 - M, ..., M - 1."""
+
+    def window(M: Any) -> Any:
+        size = _scalar(M)
+        dtype = result(np.dtype("f8"))
+        if size < 1:
+            return creation.zeros(0, dtype)
+        if size == 1:
+            return creation.ones(1, dtype)
+        return function(creation.arange(1 - size, size, 2).astype(dtype), size)
+
+    return window
+
+
+def _bartlett(n: Any, size: Any) -> Any:
+    return np.where(n <= 0, 1 + n / (size - 1), 1 - n / (size - 1))
+
+
+def _blackman(n: Any, size: Any) -> Any:
+    turn = np.pi * n / (size - 1)
+    return 0.42 + 0.5 * np.cos(turn) + 0.08 * np.cos(2.0 * turn)
+
+
+def _hamming(n: Any, size: Any) -> Any:
+    return 0.54 + 0.46 * np.cos(np.pi * n / (size - 1))
+
+
+def _hanning(n: Any, size: Any) -> Any:
+    return 0.5 + 0.5 * np.cos(np.pi * n / (size - 1))
+
+
+implements(np.bartlett)(_window(_bartlett))
+implements(np.blackman)(_window(_blackman))
+implements(np.hamming)(_window(_hamming))
+implements(np.hanning)(_window(_hanning))
+
+
+@implements(np.kaiser)
+def kaiser(M: Any, beta: Any) -> Any:
+    """As :func:`numpy.kaiser`."""
+    size, shape = _scalar(M), float(_scalar(beta))
+    if size == 1:
+        return creation.ones(1)
+    half = (size - 1) / 2.0
+    n = creation.arange(0, size).astype(result(np.dtype("f8")))
+    return np.i0(shape * np.sqrt(1 - ((n - half) / half) ** 2.0)) / float(np.i0(shape))
+
+
+@implements(np.indices)
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """As :func:`numpy.indices`."""
+    sizes = tuple(int(n) for n in dimensions)
+    grids = []
+    for axis, size in enumerate(sizes):
+        shape = [1] * len(sizes)
+        shape[axis] = size
+        grids.append(creation.arange(size, dtype=dtype)._t.reshape(shape))
+    if sparse:
+        return tuple(map(wrap, grids))
+    if not grids:
+        return creation.empty((0,), dtype)
+    return wrap(torch.stack([grid.expand(sizes) for grid in grids]))
+
+
+@implements(np.diag_indices)
+def diag_indices(n: Any, ndim: int = 2) -> tuple[Any, ...]:
+    """As :func:`numpy.diag_indices`."""
+    return (creation.arange(n),) * ndim
+
+
+def _triangle_indices(n: Any, k: int, m: Any, lower: bool) -> tuple[Any, ...]:
+    made = (torch.tril_indices if lower else torch.triu_indices)(
+        int(n), int(n if m is None else m), int(k), device=device.current().torch_device
+    )
+    return tuple(wrap(part.contiguous()) for part in made)
+
+
+@implements(np.tril_indices)
+def tril_indices(n: Any, k: int = 0, m: Any = None) -> tuple[Any, ...]:
+    """As :func:`numpy.tril_indices`."""
+    return _triangle_indices(n, k, m, True)
+
+
+@implements(np.triu_indices)
+def triu_indices(n: Any, k: int = 0, m: Any = None) -> tuple[Any, ...]:
+    """As :func:`numpy.triu_indices`."""
+    return _triangle_indices(n, k, m, False)
 
 
 def _uploaded(function: Any) -> Callable[..., Any]:
@@ -82,15 +200,6 @@ def _uploaded(function: Any) -> Callable[..., Any]:
 
 
 _MADE: tuple[Any, ...] = (
-    np.bartlett,
-    np.blackman,
-    np.hamming,
-    np.hanning,
-    np.kaiser,
-    np.indices,
-    np.diag_indices,
-    np.tril_indices,
-    np.triu_indices,
     np.frombuffer,
     np.fromfile,
     np.fromiter,
@@ -133,7 +242,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
 @implements(np.fromfunction)
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """As :func:`numpy.fromfunction`; the function gets arrays on the card."""
-    grids = from_numpy(np.indices(shape, dtype=dtype))
+    grids = indices(shape, dtype=dtype)
     return function(*grids, **kwargs)
 
 
@@ -151,25 +260,25 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    return tuple(map(from_numpy, np.diag_indices(arr.shape[0], arr.ndim)))
+    return diag_indices(arr.shape[0], arr.ndim)
 
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
     """As :func:`numpy.tril_indices_from`."""
-    return _triangle(arr, k, np.tril_indices)
+    return _triangle(arr, k, True)
 
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
     """As :func:`numpy.triu_indices_from`."""
-    return _triangle(arr, k, np.triu_indices)
+    return _triangle(arr, k, False)
 
 
-def _triangle(arr: Any, k: int, function: Any) -> tuple[Any, ...]:
+def _triangle(arr: Any, k: int, lower: bool) -> tuple[Any, ...]:
     if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
-    return tuple(map(from_numpy, function(arr.shape[-2], k=k, m=arr.shape[-1])))
+    return _triangle_indices(arr.shape[-2], k, arr.shape[-1], lower)
 
 
 @implements(np.ix_)

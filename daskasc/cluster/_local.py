@@ -27,7 +27,7 @@ from daskasc.cluster._store import DeviceStore
 from daskasc.cluster._worker import CardPlugin
 from daskasc.collectives import CollectivesPlugin
 from daskasc.errors import ConfigurationError, DaskascError, DeviceError
-from daskasc.planner import Planner
+from daskasc.planner import Planner, SchedulerPlanner
 
 if TYPE_CHECKING:
     from distributed.deploy.adaptive import Adaptive
@@ -113,7 +113,7 @@ class LocalNPUCluster(LocalCluster):
         if self.cards.kind != "cuda":
             settings["distributed.diagnostics.nvml"] = False
         # asks the configuration itself, each time, whether it is switched on
-        settings["array_optimize"] = Planner(cards=self.cards.count)
+        settings["array_optimize"] = SchedulerPlanner(Planner(cards=self.cards.count))
         return settings
 
     def _start_scheduler(self, asynchronous: bool, loop: IOLoop | None) -> None:

@@ -41,8 +41,10 @@ def deposit(partial: Any, gang: Gang, card: int) -> Token:
     Raises
     ------
     CollectiveError
-        The partial holds something that cannot be sent.
+        The partial holds something that cannot be sent, or this worker takes no part in
+        collectives.
     """
+    part_of(get_worker())
     return Token(gang.id, card, describe(partial))
 
 

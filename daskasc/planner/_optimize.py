@@ -71,7 +71,8 @@ class Planner:
     Examples
     --------
     >>> import dask
-    >>> with dask.config.set(array_optimize=Planner(cards=4)):  # doctest: +SKIP
+    >>> planner = SchedulerPlanner(Planner(cards=4))
+    >>> with dask.config.set(array_optimize=planner):  # doctest: +SKIP
     ...     x.mean(axis=0).compute()
     """
 
@@ -141,6 +142,29 @@ class Planner:
         order = ranks(graph, {tree.key for tree in trees}, rewrite.tasks.keys())
         graph = bound_in_flight(graph, order, owners, rewrite.gangs.keys(), settled.in_flight or 1)
         return _annotate(graph, owners, rewrite.gangs, order)
+
+
+@dataclass(frozen=True)
+class SchedulerPlanner:
+    """What a client configures as ``array_optimize``: a planner that acts on the scheduler only.
+
+    Called in the client's own process, by a local scheduler, it is dask's stock optimiser, since
+    there are no cards there. Pickled with a graph, it arrives as its :class:`Planner`.
+
+    Parameters
+    ----------
+    planner : Planner
+        The planner for the cluster's cards.
+    """
+
+    planner: Planner
+
+    def __call__(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
+        """Optimise a graph that runs in this process; dask's own result."""
+        return stock_optimize(dsk, keys, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.planner.__reduce__()
 
 
 def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner) -> Rewrite:

@@ -1,33 +1,65 @@
-"""The one place where this package changes dask, because dask offers no way to register.
+"""The one place where this package changes other packages, because they offer no way to register.
 
-``dask.array.utils.scipy_linalg_safe`` calls SciPy's function of a name, or CuPy's for CuPy's
-arrays, by the type's name. ``da.linalg.solve``, ``lstsq``, ``inv`` and ``cholesky`` solve their
-triangular blocks by it, and SciPy's functions take no arrays on a card. The changed function
-answers for arrays on a card and hands everything else on. A dask without it stays as it is.
+- ``dask.array.utils.scipy_linalg_safe`` calls SciPy's function of a name, or CuPy's for CuPy's
+  arrays, by the type's name. ``da.linalg.solve``, ``lstsq``, ``inv`` and ``cholesky`` solve their
+  triangular blocks by it, and SciPy's functions take no arrays on a card.
+- ``flox.aggregations.generic_aggregate`` reduces a chunk by groups for xarray's ``groupby`` and
+  ``resample``; all its engines write into NumPy buffers.
+
+The changed functions answer for arrays on a card and hand everything else on. A package without the
+function stays as it is.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
+import importlib.util
+from collections.abc import Callable
 from typing import Any
 
-import dask.array.utils as dask_utils
+# flox's modules keep the function under its name each
+_FLOX = ("flox.aggregations", "flox.core", "flox.scan")
 
 
 def fill() -> None:
-    """Apply the change; does nothing the second time."""
-    original = getattr(dask_utils, "scipy_linalg_safe", None)
-    if original is None or hasattr(original, "__wrapped__"):
-        return
+    """Apply the changes; does nothing the second time."""
+    _replace("scipy_linalg_safe", _scipy_linalg_safe, ("dask.array.utils",))
+    if importlib.util.find_spec("flox") is not None:
+        _replace("generic_aggregate", _generic_aggregate, _FLOX)
 
-    @functools.wraps(original)
-    def scipy_linalg_safe(func_name: str, *args: Any, **kwargs: Any) -> Any:
-        if func_name == "solve_triangular" and any(
-            hasattr(type(x), "__ascend_array__") for x in args
-        ):
-            from daskasc.array import solve_triangular
 
-            return solve_triangular(*args, **kwargs)
-        return original(func_name, *args, **kwargs)
+def _replace(name: str, ours: Callable[..., Any], modules: tuple[str, ...]) -> None:
+    for module_name in modules:
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError:
+            continue
+        original = getattr(module, name, None)
+        if original is None or hasattr(original, "__wrapped__"):
+            continue
+        setattr(module, name, functools.wraps(original)(functools.partial(ours, original)))
 
-    dask_utils.scipy_linalg_safe = scipy_linalg_safe
+
+def _is_on_card(value: Any) -> bool:
+    return hasattr(type(value), "__ascend_array__")
+
+
+def _scipy_linalg_safe(
+    original: Callable[..., Any], func_name: str, *args: Any, **kwargs: Any
+) -> Any:
+    if func_name == "solve_triangular" and any(map(_is_on_card, args)):
+        from daskasc.array import solve_triangular
+
+        return solve_triangular(*args, **kwargs)
+    return original(func_name, *args, **kwargs)
+
+
+def _generic_aggregate(
+    original: Callable[..., Any], group_idx: Any, array: Any, **kwargs: Any
+) -> Any:
+    if not _is_on_card(array) or kwargs.get("func") == "identity":
+        return original(group_idx, array, **kwargs)
+    from daskasc.array._grouped import aggregate
+
+    return aggregate(group_idx, array, otherwise=original, **kwargs)

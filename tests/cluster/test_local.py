@@ -83,7 +83,7 @@ def test_scheduler_has_the_plugins(cluster2):
 
 
 def test_configuration_while_open(cluster2):
-    assert dask.config.get("array_optimize").cards == 2
+    assert dask.config.get("array_optimize").planner.cards == 2
     assert dask.config.get("array.rechunk.method") == "tasks"
 
 
@@ -121,7 +121,7 @@ def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
     cluster = LocalNPUCluster(
         n_workers=1, local_directory=str(tmp_path), device_memory_limit=None, **QUICK
     )
-    assert dask.config.get("array_optimize").cards == 1
+    assert dask.config.get("array_optimize").planner.cards == 1
     (report,) = cluster.report().cards
     assert report.card == 0
     cluster.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -276,7 +278,15 @@ def test_wrong_order_on_one_worker_is_an_error_never_a_wrong_value(client):
     assert client.run_on_scheduler(stats)["epochs"] == before["epochs"]
 
 
-def test_scheduler_loads_no_torch():
-    import sys
-
-    assert "torch" not in sys.modules
+def test_client_and_scheduler_load_no_torch():
+    code = (
+        "import sys\n"
+        "from tests.collectives.gangs import Graph, cluster, gang, numbers\n"
+        "with cluster(2) as client:\n"
+        "    graph = Graph()\n"
+        "    graph.add(gang('g1', (0, 1), 1, 'gather', cards=2), numbers, 'g1')\n"
+        "    assert len(client.gather(graph.submit(client))[0]) == 2\n"
+        "    assert 'torch' not in sys.modules, 'torch'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

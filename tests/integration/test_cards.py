@@ -41,7 +41,7 @@ def by_cards(cluster4, tmp_path_factory):
     for cards in (1, 2, 4, 8):
         folder = tmp_path_factory.mktemp(f"cards{cards}")
         if cards == 4:
-            with dask.config.set(array_optimize=daskasc.Planner(4)):
+            with dask.config.set(array_optimize=daskasc.SchedulerPlanner(daskasc.Planner(4))):
                 results[cards] = _both(cluster4, folder)
             continue
         with daskasc.LocalNPUCluster(
@@ -123,3 +123,10 @@ def test_ten_reductions_in_flight(client4, tmp_path):
     orders = list(client4.run(executed).values())
     assert len(orders[0]) >= 10
     assert all(order == orders[0] for order in orders)
+
+
+def test_a_local_scheduler_beside_an_open_cluster(client4):
+    x = da.from_array(whole(8), chunks=(4, 6, 5))
+    for scheduler in ("threads", "synchronous"):
+        got = x.mean(axis=0).compute(scheduler=scheduler)
+        np.testing.assert_allclose(got, whole(8).mean(axis=0))

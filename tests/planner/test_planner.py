@@ -13,7 +13,7 @@ from dask.utils import ensure_dict
 
 from daskasc.collectives import Gang, barrier
 from daskasc.errors import ConfigurationError
-from daskasc.planner import Planner
+from daskasc.planner import Planner, SchedulerPlanner
 from tests.planner.local import run_locally
 
 REDUCTIONS = [
@@ -224,6 +224,15 @@ def test_planner_is_a_value():
     assert pickle.loads(pickle.dumps(Planner(4))) == Planner(4).resolved()
     with pytest.raises(ConfigurationError, match="at least one card"):
         Planner(0)
+
+
+def test_in_the_client_it_is_the_stock_pass_and_arrives_as_a_planner():
+    here = SchedulerPlanner(Planner(4))
+    assert here == SchedulerPlanner(Planner(4))
+    x = da.ones((16, 8), chunks=(2, 8)).mean(axis=0)
+    with dask.config.set(array_optimize=here):
+        np.testing.assert_array_equal(x.compute(scheduler="sync"), np.ones(8))
+    assert pickle.loads(pickle.dumps(here)) == Planner(4).resolved()
 
 
 def test_wanted_partials_and_unknown_reductions_stay_stock():
