@@ -236,8 +236,8 @@ def arange(
     # NumPy's rounding: the first two values in the dtype, their difference, multiples of it
     first, second = np.array([start, start + step if count > 1 else start], object).astype(wanted)
     target = torch_dtype(wanted if dtype is not None else result(wanted))
-    numbers_ = torch.arange(count, dtype=torch_dtype(wanted), device=_place())
-    made = numbers_ * (second - first).item() + first.item()
+    steps = torch.arange(count, dtype=torch_dtype(wanted), device=_place())
+    made = steps * (second - first).item() + first.item()
     return wrap(made.to(target))
 
 

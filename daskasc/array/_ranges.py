@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc import device as devices
 from daskasc.array import _creation as creation
 from daskasc.array._dispatch import implements, is_array, on_host
 from daskasc.array._dtypes import result, torch
@@ -168,7 +169,7 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[Any, ...]:
 
 def _triangle_indices(n: Any, k: int, m: Any, lower: bool) -> tuple[Any, ...]:
     made = (torch.tril_indices if lower else torch.triu_indices)(
-        int(n), int(n if m is None else m), int(k), device=device.current().torch_device
+        int(n), int(n if m is None else m), int(k), device=devices.current().torch_device
     )
     return tuple(wrap(part.contiguous()) for part in made)
 

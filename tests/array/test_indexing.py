@@ -194,3 +194,23 @@ def test_generated_assignment(case: tuple[np.ndarray[Any, Any], Any]) -> None:
         return a
 
     check(change, array)
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_the_last_of_duplicate_indices_wins() -> None:
+    random = np.random.default_rng(3)
+    rows, columns = random.integers(0, 4, 9), random.integers(0, 5, (2, 9))
+    large = random.integers(0, 60, 300) * 7000  # places far apart: found by sorting
+    for index, shape in (
+        (rows, (4, 5)),
+        ((slice(None), columns), (4, 5)),
+        ((rows, columns), (4, 5)),
+        ((rows, slice(1, 3), columns), (4, 3, 5)),
+        (large, (420_000,)),
+    ):
+        host = np.zeros(shape)
+        card = from_numpy(host)
+        values = random.normal(size=host[index].shape)
+        host[index] = values
+        card[index] = from_numpy(values)
+        assert_same(host, card)
