@@ -178,6 +178,16 @@ def expm1(x: Any, /, **kwargs: Any) -> Any:
     return wrap(torch.complex(out_real, out_imag))
 
 
+def tanh(x: Any, /, **kwargs: Any) -> Any:
+    """As :func:`numpy.tanh`; 1 + 0j where the real part of a complex number is infinite."""
+    found: Any = np.tanh(x, **kwargs)
+    if not is_array(x) or x.dtype.kind != "c" or kwargs:
+        return found
+    limit = torch.isinf(x._t.real) & torch.isfinite(x._t.imag)
+    zero = torch.copysign(torch.zeros_like(x._t.imag), x._t.imag)
+    return wrap(torch.complex(found._t.real, torch.where(limit, zero, found._t.imag)))
+
+
 def floor_divide(x1: Any, x2: Any, /, **kwargs: Any) -> Any:
     """As :func:`numpy.floor_divide`, with the standard's values for infinities.
 
@@ -207,6 +217,7 @@ STANDARD: dict[str, Any] = {
         iinfo,
         meshgrid,
         sort,
+        tanh,
     )
 }
 NAMES = {**CREATION, **STANDARD}

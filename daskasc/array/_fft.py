@@ -133,15 +133,17 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 
 
 @implements(np.fft.fftfreq)
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """As :func:`numpy.fft.fftfreq`."""
-    return from_numpy(np.fft.fftfreq(n, d))
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """As :func:`numpy.fft.fftfreq`; also of another dtype (array API standard)."""
+    made = np.fft.fftfreq(n, d)
+    return from_numpy(made if dtype is None else made.astype(dtype))
 
 
 @implements(np.fft.rfftfreq)
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """As :func:`numpy.fft.rfftfreq`."""
-    return from_numpy(np.fft.rfftfreq(n, d))
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
+    """As :func:`numpy.fft.rfftfreq`; also of another dtype (array API standard)."""
+    made = np.fft.rfftfreq(n, d)
+    return from_numpy(made if dtype is None else made.astype(dtype))
 
 
 def _shift(x: Any, axes: Any, sign: int) -> Any:

@@ -48,6 +48,10 @@ def test_special_values_follow_the_standard() -> None:
     np.testing.assert_array_equal(divided.asnumpy(), [math.inf, -0.0, 3.0])
     assert np.signbit(divided.asnumpy()[1])
     assert xp.expm1(from_numpy(np.array([complex(math.inf, 0.0)])))[0].item() == math.inf
+    limits = xp.tanh(from_numpy(np.array([complex(math.inf, 2.0), complex(-math.inf, -2.0)])))
+    np.testing.assert_array_equal(limits.asnumpy(), [1, -1])
+    np.testing.assert_array_equal(np.signbit(limits.asnumpy().imag), [False, True])
+    assert xp.fft.fftfreq(4, dtype="f4").dtype == xp.fft.rfftfreq(4, dtype="f4").dtype == "f4"
 
 
 def test_results_are_lists_and_arrays() -> None:
