@@ -50,6 +50,11 @@ def implements(*functions: Any) -> Callable[[F], F]:
     return register
 
 
+def implements_if_there(*names: str) -> Callable[[F], F]:
+    """Register an implementation of functions that not every supported NumPy has."""
+    return implements(*(getattr(np, name) for name in names if hasattr(np, name)))
+
+
 def call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function on the card, or on the host where the card has no form of it."""
     implementation = TABLE.get(function)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost, implements, is_array
+from daskasc.array import _shaping as shaping
+from daskasc.array._dispatch import NeedsHost, implements, implements_if_there, is_array
 from daskasc.array._dtypes import COMPLEX, FLOATS, cast, result, torch, torch_dtype
 from daskasc.array._reductions import normalize_axis, truth
 from daskasc.array._storage import stack, tensor_of, wrap
@@ -240,3 +241,6 @@ def sinc(x: Any) -> Any:
     filled = wrap(torch.where(y == 0, torch.full_like(y, math.pi * 1e-20), y))
     found = np.sin(filled) / filled
     return wrap(torch.where(y == 0, torch.ones_like(y), found._t))
+
+
+implements_if_there("row_stack")(shaping.vstack)  # deprecated since NumPy 2.0

@@ -15,7 +15,14 @@ import numpy as np
 
 from daskasc.array import _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, is_array, require
+from daskasc.array._dispatch import (
+    NeedsHost,
+    implements,
+    implements_if_there,
+    into,
+    is_array,
+    require,
+)
 from daskasc.array._dtypes import TWINS, torch
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
@@ -272,7 +279,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return tensordot(x1, x2, axes)
 
 
-@implements(np.matvec)
+@implements_if_there("matvec")
 def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     """As :func:`numpy.matvec`."""
     if kwargs:
@@ -284,7 +291,7 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     return _gufunc_out(found._t.squeeze(-1), out)
 
 
-@implements(np.vecmat)
+@implements_if_there("vecmat")
 def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     """As :func:`numpy.vecmat`; the vector is conjugated."""
     if kwargs:

@@ -1,0 +1,147 @@
+"""The coverage table is complete for the installed NumPy, and true row by row."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+import daskasc.array as namespace
+from daskasc.array import coverage, from_numpy
+
+from .coverage_examples import EXAMPLES, arrays
+from .reference import assert_same, down
+
+ROWS = coverage.rows()
+UFUNCS = [name for name in coverage.numpy_functions() if isinstance(getattr(np, name), np.ufunc)]
+ON_CARD = [name for name, row in ROWS.items() if row.kind in ("device", "composite")]
+# NumPy dispatches these by like=, or not at all: the package's own names make arrays on the card
+NAMESPACE_ONLY = frozenset(
+    "asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray from_dlpack frombuffer "
+    "fromfunction isfortran require".split()
+)
+
+
+def written(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """Copy of an array after a function has written into it."""
+    array = array.copy()
+    function(array, *args, **kwargs)
+    return array
+
+
+@pytest.fixture(scope="module")
+def values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the examples use beside arrays and the module."""
+    folder = tmp_path_factory.mktemp("coverage")
+    np.arange(4.0).tofile(folder / "raw")
+    np.save(folder / "saved.npy", np.arange(4.0))
+    return {
+        "np": np,
+        "written": written,
+        "D": np.array(["2024-01-05", "2024-01-08"], "M8[D]"),
+        "FILE": str(folder / "raw"),
+        "FILE_NPY": str(folder / "saved.npy"),
+        "BUFFER": io.BytesIO,
+    }
+
+
+def uses_arrays(line: str) -> bool:
+    return bool(set(re.findall(r"\b(\w)\b(?!=)", line)) & set(arrays()))
+
+
+def run(line: str, values: dict[str, Any], on_card: bool) -> None:
+    """Compare one example on the card with NumPy, by both names of the function."""
+    host = arrays()
+    name = next(n for n, lines in EXAMPLES.items() if line in lines)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        warnings.filterwarnings("ignore", category=RuntimeWarning)
+        expected = eval(line, {**values, **host, "xp": np})
+        for module in (namespace, np):
+            if module is np and (name in NAMESPACE_ONLY or not uses_arrays(line)):
+                continue
+            card = {key: from_numpy(value) for key, value in host.items()}
+            found = eval(line, {**values, **card, "xp": module})
+            if on_card:
+                assert_same(expected, found, zeros=False)
+            else:
+                same = down(expected) == down(found)
+                assert np.all(same)
+
+
+def test_the_table_names_every_function_once() -> None:
+    named = Counter(
+        [
+            *coverage.DEVICE,
+            *coverage.COMPOSITE,
+            *" ".join(coverage.HOST.values()).split(),
+            *coverage.EXCLUDED,
+        ]
+    )
+    assert [name for name, times in named.items() if times > 1] == []
+    installed = set(coverage.numpy_functions())
+    assert installed - set(named) == set()
+    assert set(named) - installed <= coverage.OPTIONAL
+
+
+def test_counts() -> None:
+    counts = coverage.counts()
+    print(f"NumPy {np.__version__}: {counts}")
+    assert sum(counts.values()) - counts["excluded"] >= 375
+    assert counts["device"] + counts["composite"] >= 320
+
+
+def test_the_page_is_the_tables() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text()
+    if f"NumPy {np.__version__}," not in page:
+        pytest.skip("the page was counted against another NumPy")
+    assert page == coverage.page()
+
+
+def test_every_function_has_an_example() -> None:
+    wanted = {name for name, row in ROWS.items() if row.kind != "excluded"} - set(UFUNCS)
+    assert wanted - set(EXAMPLES) - coverage.OPTIONAL == set()
+
+
+@pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize("name", [n for n in ON_CARD if n in EXAMPLES])
+def test_on_card(name: str, values: dict[str, Any]) -> None:
+    for line in EXAMPLES[name]:
+        run(line, values, True)
+
+
+@pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize("name", [n for n in ON_CARD if n in UFUNCS])
+def test_ufunc_on_card(name: str) -> None:
+    ufunc = getattr(np, name)
+    shapes = {"matmul": ((3, 3), (3, 3)), "matvec": ((3, 3), (3,)), "vecmat": ((3,), (3, 3))}
+    random = np.random.default_rng(0)
+    ran = 0
+    for dtype in ("f4", "f8", "i4", "?"):
+        sizes = shapes.get(name, ((3,),) * ufunc.nin)
+        operands = [(random.uniform(0.1, 0.9, size) * 9).astype(dtype) for size in sizes]
+        if dtype[0] == "f" and name not in ("ldexp",):
+            operands = [operand / 10 for operand in operands]
+        with np.errstate(all="ignore"):
+            try:
+                expected = ufunc(*operands)
+            except TypeError:
+                continue  # NumPy has no loop for the dtype
+        assert_same(expected, ufunc(*map(from_numpy, operands)), zeros=False)
+        ran += 1
+    assert ran
+
+
+@pytest.mark.filterwarnings("ignore::daskasc.errors.HostFallbackWarning")
+@pytest.mark.parametrize("name", [n for n, row in ROWS.items() if row.kind == "host"])
+def test_on_host(name: str, values: dict[str, Any]) -> None:
+    with dask.config.set({"daskasc.fallback": "warn"}):
+        for line in EXAMPLES.get(name, []):
+            run(line, values, False)
