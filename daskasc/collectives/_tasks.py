@@ -67,6 +67,13 @@ def barrier(gang: Gang, *tokens: Token) -> Stamp:
             f"{sorted(t.card for t in tokens)} arrived; build one deposit a member"
         )
     worker = get_worker()
+    key = worker.get_current_task()
+    if key != gang.barrier_key:
+        raise CollectiveError(
+            f"collective {gang.id} was planned under the key {gang.barrier_key!r} but runs as "
+            f"{key!r}: its graph was renamed after planning. Let it be planned on the scheduler "
+            "(array_optimize=cluster.planner), or switch daskasc.planner.enabled off"
+        )
     secede()
     answer = sync(
         worker.loop,

@@ -124,9 +124,9 @@ class Step:
         """Function from a nested list of partials to one partial."""
         keywords = {**self.keywords, "keepdims": True}
         if self.row.name == "moment":
-            # dask's nanvar is told apart by the sum it passes on; its combine skips NaN, which
-            # come from chunks without any valid value
-            keywords["sum"] = np.nansum if "sum" in keywords else np.sum
+            # A chunk without any value has no mean, and contributes 0 * NaN. NaN of the data lie
+            # in the moments themselves, which are summed without skipping.
+            keywords["sum"] = np.nansum
         return self._compose(self.row.combine, keywords)
 
     def _compose(self, function: Callable[..., Any], keywords: dict[str, Any]) -> Any:

@@ -263,6 +263,29 @@ def test_any_split_every(split_every):
     np.testing.assert_allclose(got, x.compute().var(axis=(0, 1), ddof=1))
 
 
+@pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd", "mean", "sum"])
+@pytest.mark.parametrize("sizes", [(1, 1, 0, 2), (0, 4, 0), (2, 2, 0, 0)])
+def test_chunks_without_elements(name, sizes):
+    host = np.array([0.0, 1.0, 2.0, 5.0])
+    x = da.from_array(host, chunks=4).rechunk((tuple(sizes),))
+    with np.errstate(all="ignore"):
+        got = value(getattr(da, name)(x), 3)
+    np.testing.assert_allclose(got, getattr(np, name)(host))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["var", "std", "mean", "max", "nanvar", "nanmean"])
+def test_not_a_number_and_infinity_propagate_as_in_numpy(name, bad):
+    host = np.arange(40.0).reshape(20, 2)
+    host[7, 0] = bad
+    x = da.from_array(host, chunks=(3, 2))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        got = value(getattr(da, name)(x, axis=0), 3)
+        expected = getattr(np, name)(host, axis=0)
+    np.testing.assert_allclose(got, expected)
+
+
 def test_gangs_are_plain_values():
     gang = next(iter(gangs(planned(da.ones((8, 2), chunks=(1, 2)).sum(axis=0), 2)[0]).values()))
     assert isinstance(gang, Gang)
