@@ -21,6 +21,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _elementwise as rows
+from daskasc.array import _unsigned
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -171,6 +172,8 @@ def _core(name: str, row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -
         dtype = ins[0]
         if name in rows.WRAPPING:
             return _checked(_on_twins(row, TWINS[dtype]), ins, outs)
+        if dtype is torch.uint64 and name in _unsigned.ROWS:
+            return _checked(_unsigned.ROWS[name], ins, outs)
         if dtype is torch.uint64 and name in rows.ORDERED | rows.ORDERED_VALUES:
             return _checked(_on_flipped(row), ins, outs)
         if dtype in WIDER:
