@@ -235,5 +235,5 @@ def sort_complex(a: Any) -> Any:
     array = sort(wrap(tensor_of(a)))
     if array.dtype.kind == "c":
         return array
-    small = array.dtype.itemsize < 3 or array.dtype == np.float32
+    small = array.dtype.kind in "iu" and array.dtype.itemsize < 3
     return array.astype(np.complex64 if small else np.complex128)
