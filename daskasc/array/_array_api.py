@@ -16,6 +16,7 @@ import numpy as np
 from daskasc.array import _creation
 from daskasc.array._dispatch import is_array
 from daskasc.array._dtypes import torch
+from daskasc.array._namespace import find
 from daskasc.array._storage import wrap
 
 VERSION = "2024.12"
@@ -56,6 +57,11 @@ class NamespaceInfo:
         """Return the dtypes of a kind, by the standard's names."""
         _check(device)
         return dict(self._numpy.dtypes(kind=kind))
+
+
+def _card(name: str) -> Any:
+    """NumPy's function of a name, which also takes lists and NumPy arrays to the card."""
+    return find("daskasc.array", name)
 
 
 def device_name() -> str:
@@ -120,30 +126,30 @@ def meshgrid(
     *arrays: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> list[Any]:
     """As :func:`numpy.meshgrid`, in a list."""
-    return list(np.meshgrid(*arrays, copy=copy, sparse=sparse, indexing=indexing))  # type: ignore[call-overload]
+    return list(_card("meshgrid")(*arrays, copy=copy, sparse=sparse, indexing=indexing))
 
 
 def broadcast_arrays(*arrays: Any, subok: bool = False) -> list[Any]:
     """As :func:`numpy.broadcast_arrays`, in a list."""
-    return list(np.broadcast_arrays(*arrays, subok=subok))
+    return list(_card("broadcast_arrays")(*arrays, subok=subok))
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """As :func:`numpy.count_nonzero`, always an array."""
-    found: Any = np.count_nonzero(x, axis=axis, keepdims=keepdims)
+    found: Any = _card("count_nonzero")(x, axis=axis, keepdims=keepdims)
     return found if is_array(found) else _creation.asarray(found)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
     """As :func:`numpy.clip`."""
-    return np.clip(x, min, max, **kwargs)
+    return _card("clip")(x, min, max, **kwargs)
 
 
 def sort(
     x: Any, /, axis: Any = -1, *, descending: bool = False, stable: bool = True, **kwargs: Any
 ) -> Any:
     """As :func:`numpy.sort`; descending on demand, where NaNs come first."""
-    found = np.sort(x, axis=axis, **kwargs)
+    found = _card("sort")(x, axis=axis, **kwargs)
     return np.flip(found, axis=axis) if descending else found
 
 
@@ -152,10 +158,10 @@ def argsort(
 ) -> Any:
     """As :func:`numpy.argsort`; descending on demand, equal elements in their order."""
     if not descending:
-        return np.argsort(x, axis=axis, **(kwargs or {"stable": True}))
-    turned = np.flip(x, axis=axis)
+        return _card("argsort")(x, axis=axis, **(kwargs or {"stable": True}))
+    turned = _card("flip")(x, axis=axis)
     places = np.flip(np.argsort(turned, axis=axis, stable=True), axis=axis)
-    last = (x.size if axis is None else x.shape[axis]) - 1
+    last = (turned.size if axis is None else turned.shape[axis]) - 1
     return last - places
 
 

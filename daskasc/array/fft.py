@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc.array._fft import fftfreq, rfftfreq  # noqa: F401 - with the standard's dtype
 from daskasc.array._namespace import find
 
 __all__ = sorted(np.fft.__all__)

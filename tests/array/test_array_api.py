@@ -60,6 +60,8 @@ def test_results_are_lists_and_arrays() -> None:
     assert isinstance(xp.count_nonzero(x), AscendArray)
     assert xp.clip(x, max=1).tolist() == [0, 1, 1]
     assert isinstance(xp.tri(3), AscendArray)
+    assert isinstance(xp.sort([2, 1], descending=True), AscendArray)
+    assert isinstance(xp.clip(np.arange(3), 1, 2), AscendArray)
     assert xp.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
 
 
