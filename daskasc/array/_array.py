@@ -28,7 +28,8 @@ from daskasc.errors import HostConversionError, HostCopyWarning
 
 _ADVICE = (
     "an array on a card is not converted to NumPy implicitly: call .asnumpy() (or compute() on a "
-    'Dask array), or set daskasc.host-conversion to "warn" or "allow"'
+    "Dask array); write an xarray object with .npu.to_zarr(...), or call .npu.to_host() before "
+    'to_zarr or to_netcdf; or set daskasc.host-conversion to "warn" or "allow"'
 )
 
 

@@ -8,7 +8,7 @@ import zarr
 
 import daskasc.xr
 from daskasc.array import AscendArray
-from daskasc.errors import InputError
+from daskasc.errors import HostConversionError, InputError
 from daskasc.io._stores import COMPLETE
 
 
@@ -70,6 +70,14 @@ def test_writing_and_reading_back(ds, tmp_path, zarr_format):
     assert back.attrs == {"title": "t"}
     assert back.time.dt.calendar == "noleap"
     xr.testing.assert_identical(back.npu.to_host().compute(), ds)
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_xarrays_own_writing_names_the_way(ds, tmp_path, lazy):
+    card = (ds.chunk(time=2) if lazy else ds).npu.to_device()[["a"]]
+    with pytest.raises(HostConversionError, match=r"\.npu\.to_zarr\(.*\.npu\.to_host\(\)"):
+        card.to_zarr(tmp_path / "no", zarr_format=2)
+    card.npu.to_host().to_zarr(tmp_path / "yes", zarr_format=2)
 
 
 def test_writing_one_array_into_a_group(ds, tmp_path):
