@@ -20,18 +20,23 @@ import numpy as np
 from daskasc.errors import InputError
 from daskasc.io._packing import packing_of
 from daskasc.io._read import source_array, zarr_source
+from daskasc.io._source import damage
 from daskasc.io._stores import (
     COMPLETE,
     StoreRef,
     check_complete,
     describe,
     named,
+    no_group,
     split_component,
     store_ref,
 )
 
 if TYPE_CHECKING:
     import xarray
+
+# elements of an array that may be read in search of a damaged coordinate
+_MOST_READ = 1 << 24
 
 
 def import_xarray() -> Any:
@@ -146,9 +151,7 @@ def _open_both(xr: Any, ref: StoreRef, path: str, consolidated: bool | None) -> 
             ContainsArrayError,
             FileNotFoundError,
         ) as exc:
-            raise InputError(
-                f"{where}: there is no Zarr group; for a single array use daskasc.from_zarr"
-            ) from exc
+            raise InputError(no_group(ref, where)) from exc
         except Exception as exc:
             raise InputError(f"{where}: cannot be opened as Zarr ({describe(exc)})") from exc
         if consolidated is None:
@@ -166,8 +169,30 @@ def _open_both(xr: Any, ref: StoreRef, path: str, consolidated: bool | None) -> 
                     # what stays on the host cannot be read once the archive is closed
                     _load_host(decoded)
         except Exception as exc:
-            raise InputError(f"{where}: xarray cannot decode it: {_cause(exc)}") from exc
+            raise InputError(_undecoded(ref, path, where, opened, exc)) from exc
     return raw, decoded
+
+
+def _undecoded(ref: StoreRef, path: str, where: str, group: Any, exc: Exception) -> str:
+    """Name the array that xarray could not read or decode, where it can be told."""
+    cause = _cause(exc)
+    try:
+        arrays = [array for _, array in group.arrays()]
+    except Exception:  # metadata of an array are damaged; xarray's message says so
+        arrays = []
+    for array in arrays:
+        place = named(ref, f"{path}/{array.basename}".strip("/"))
+        units = array.attrs.get("units")
+        if units and " since " in str(units) and repr(units) in cause:
+            return f"{place}: xarray cannot decode it: {cause}"
+        # what xarray reads on opening: coordinates, which are small
+        if 1 <= array.ndim <= 2 and array.size <= _MOST_READ:
+            whole = tuple(slice(0, length) for length in array.shape)
+            try:
+                array.get_basic_selection(whole)
+            except Exception as damaged:
+                return damage(place, array, whole, damaged)
+    return f"{where}: xarray cannot decode it: {cause}"
 
 
 def _load_host(decoded: Any) -> None:

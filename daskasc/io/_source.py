@@ -106,29 +106,30 @@ class ZarrSource:
             except MemoryError:
                 raise
             except Exception as exc:
-                raise InputError(self._damage(array, selection, exc)) from exc
+                where = named(self.ref, self.path)
+                raise InputError(damage(where, array, selection, exc)) from exc
 
-    def _damage(self, array: Any, selection: tuple[slice, ...], exc: Exception) -> str:
-        """Find the chunk that cannot be read by reading the selection's chunks one by one."""
-        where = named(self.ref, self.path)
-        remedy = "fetch or write that chunk again (a chunk that is absent reads as fill value)"
-        blocks = [
-            range(part.start // size, -(-part.stop // size))
-            for part, size in zip(selection, array.chunks, strict=True)
-        ]
-        for coords in itertools.product(*blocks):
-            one = tuple(
-                slice(i * size, min((i + 1) * size, length))
-                for i, size, length in zip(coords, array.chunks, self.shape, strict=True)
+
+def damage(where: str, array: Any, selection: tuple[slice, ...], exc: Exception) -> str:
+    """Find the chunk that cannot be read by reading the selection's chunks one by one."""
+    remedy = "fetch or write that chunk again (a chunk that is absent reads as fill value)"
+    blocks = [
+        range(part.start // size, -(-part.stop // size))
+        for part, size in zip(selection, array.chunks, strict=True)
+    ]
+    for coords in itertools.product(*blocks):
+        one = tuple(
+            slice(i * size, min((i + 1) * size, length))
+            for i, size, length in zip(coords, array.chunks, array.shape, strict=True)
+        )
+        try:
+            array.get_basic_selection(one)
+        except Exception as cause:
+            return (
+                f"{where}: chunk {coords} ({_chunk_file(array, coords)}) is truncated or "
+                f"corrupt: {describe(cause)}; {remedy}"
             )
-            try:
-                array.get_basic_selection(one)
-            except Exception as cause:
-                return (
-                    f"{where}: chunk {coords} ({_chunk_file(array, coords)}) is truncated or "
-                    f"corrupt: {describe(cause)}; {remedy}"
-                )
-        return f"{where}: elements {selection} cannot be read: {describe(exc)}; {remedy}"
+    return f"{where}: elements {selection} cannot be read: {describe(exc)}; {remedy}"
 
 
 def _nd_buffer(out: np.ndarray[Any, Any]) -> Any:

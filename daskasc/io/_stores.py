@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,6 +79,8 @@ class StoreRef:
         from zarr.storage import FsspecStore, LocalStore, ZipStore
 
         if self.kind == "zip":
+            if mode == "r" and not zipfile.is_zipfile(self.location):
+                raise InputError(_no_archive(Path(self.location)))
             store = ZipStore(self.location, mode="r")
             try:
                 yield store
@@ -134,6 +137,24 @@ def store_ref(store: Any, storage_options: dict[str, Any] | None = None) -> Stor
     raise InputError(
         f"store is a {type(store).__name__}; give a path, an address (s3://...) or a zarr store"
     )
+
+
+def _no_archive(path: Path) -> str:
+    if not path.exists():
+        return f"no such store: {path}; check the path"
+    kind = "a folder" if path.is_dir() else "a file, but no zip archive"
+    return f"store {path}: it is {kind}; give the folder of a Zarr store, or a zip archive of one"
+
+
+def no_group(ref: StoreRef, where: str) -> str:
+    """Say what is there in the place of a Zarr group."""
+    local = ref.local_path
+    if ref.kind == "path" and local is not None:
+        if local.is_file():
+            return f"{where}: it is a file; give the folder of a Zarr store, or a .zip archive"
+        if local.is_dir() and not any(local.iterdir()):
+            return f"{where}: it is an empty folder; check the path"
+    return f"{where}: there is no Zarr group; for a single array use daskasc.from_zarr"
 
 
 def split_component(component: str | None) -> str:

@@ -138,12 +138,28 @@ def test_no_such_store_or_group(tmp_path, values):
         open_zarr(tmp_path / "b")
 
 
+def test_what_is_no_store_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "file.zip").write_text("x")
+    (tmp_path / "folder.zip").mkdir()
+    (tmp_path / "empty").mkdir()
+    for name, message in (
+        ("file", "it is a file; give the folder"),
+        ("file.zip", "it is a file, but no zip archive"),
+        ("folder.zip", "it is a folder"),
+        ("empty", "it is an empty folder"),
+        ("nothing.zip", "no such store"),
+    ):
+        with pytest.raises(InputError, match=message):
+            open_zarr(tmp_path / name)
+
+
 def test_a_calendar_that_cannot_be_decoded(tmp_path, values):
     ds = dataset(values).drop_vars("bounds")
     ds = ds.assign_coords(time=("time", np.arange(24), {"units": "days since 2000-01-01"}))
     ds.time.attrs["calendar"] = "lunar"
     ds.to_zarr(tmp_path, zarr_format=3, consolidated=False)
-    with pytest.raises(InputError, match=r"cannot decode it: .*lunar"):
+    with pytest.raises(InputError, match=r"array time: xarray cannot decode it: .*lunar"):
         open_zarr(tmp_path)
 
 
@@ -152,7 +168,8 @@ def test_a_damaged_coordinate(store):
         path for path in (store / "lat").rglob("*") if path.is_file() and path.name in ("0",)
     )
     chunk.write_bytes(chunk.read_bytes()[:4])
-    with pytest.raises(InputError, match="cannot decode it"):
+    message = r"array lat: chunk \(0,\) \((c/)?0\) is truncated or corrupt"
+    with pytest.raises(InputError, match=message):
         open_zarr(store)
 
 
