@@ -3,6 +3,7 @@
 - ``dask.array.utils.scipy_linalg_safe`` calls SciPy's function of a name, or CuPy's for CuPy's
   arrays, by the type's name. ``da.linalg.solve``, ``lstsq``, ``inv`` and ``cholesky`` solve their
   triangular blocks by it, and SciPy's functions take no arrays on a card.
+- ``dask.array.routines._asarray_isnull`` asks pandas, which takes no arrays on a card.
 - ``flox.aggregations.generic_aggregate`` reduces a chunk by groups for xarray's ``groupby`` and
   ``resample``; all its engines write into NumPy buffers.
 
@@ -18,6 +19,8 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 # flox's modules keep the function under its name each
 _FLOX = ("flox.aggregations", "flox.core", "flox.scan")
 
@@ -25,6 +28,9 @@ _FLOX = ("flox.aggregations", "flox.core", "flox.scan")
 def fill() -> None:
     """Apply the changes; does nothing the second time."""
     _replace("scipy_linalg_safe", _scipy_linalg_safe, ("dask.array.utils",))
+    routines = importlib.import_module("dask.array.routines")
+    if hasattr(routines, "_asarray_isnull"):
+        setattr(routines, "_asarray_isnull", is_null)  # noqa: B010 - a private name
     if importlib.util.find_spec("flox") is not None:
         _replace("generic_aggregate", _generic_aggregate, _FLOX)
 
@@ -39,6 +45,15 @@ def _replace(name: str, ours: Callable[..., Any], modules: tuple[str, ...]) -> N
         if original is None or hasattr(original, "__wrapped__"):
             continue
         setattr(module, name, functools.wraps(original)(functools.partial(ours, original)))
+
+
+def is_null(values: Any) -> Any:
+    """``pandas.isnull`` of a chunk; it stands in graphs, hence is found by its name."""
+    if _is_on_card(values):
+        return np.isnan(values) if values.dtype.kind in "fc" else np.zeros_like(values, dtype=bool)
+    import pandas as pd
+
+    return np.asarray(pd.isnull(values))
 
 
 def _is_on_card(value: Any) -> bool:

@@ -131,3 +131,12 @@ def test_triangular_blocks():
     assert da.utils.scipy_linalg_safe.__wrapped__.__module__ == "dask.array.utils"
     plain = da.linalg.solve_triangular(da.from_array(host, 3), da.from_array(right, 3), lower=True)
     np.testing.assert_allclose(plain.compute(), np.linalg.solve(np.tril(host), right))
+
+
+def test_missing_values():
+    pytest.importorskip("pandas")
+    host = np.array([1.0, np.nan, 3.0])
+    check(da.isnull(on_card(host, 2)), np.isnan(host))
+    check(da.notnull(on_card(host, 2)), ~np.isnan(host))
+    check(da.isnull(on_card(np.arange(3), 2)), np.zeros(3, bool))
+    np.testing.assert_array_equal(da.isnull(da.from_array(host, 2)).compute(), np.isnan(host))
