@@ -97,7 +97,7 @@ def _edge(near: list[Any], step: Any, widths: Any, sign: int) -> Any:
     """Slope at one end from the elements nearest to it, the outermost first."""
     if widths is None:
         if len(near) == 2:
-            return (near[1] - near[0]) / step * sign
+            return (near[1] - near[0] if sign > 0 else near[0] - near[1]) / step
         a, b, c = -1.5 / step, 2.0 / step, -0.5 / step
         return (a * near[0] + b * near[1] + c * near[2]) * sign
     places = (0, 1) if sign > 0 else (-1, -2)

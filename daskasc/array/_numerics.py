@@ -145,7 +145,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO, append: Any = NO
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """As :func:`numpy.ediff1d`."""
-    steps = diff(shaping.ravel(ary))
+    flat = shaping.ravel(ary)
+    steps = _apply(np.subtract, flat[1:], flat[:-1])
     before = [] if to_begin is None else [shaping.ravel(wrap(tensor_of(to_begin, steps._t.dtype)))]
     after = [] if to_end is None else [shaping.ravel(wrap(tensor_of(to_end, steps._t.dtype)))]
     return shaping.concatenate([*before, steps, *after])

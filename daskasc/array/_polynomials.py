@@ -53,8 +53,15 @@ def _full(left: Any, right: Any) -> Any:
         require("conv1d", left)
         wide = left.float() if left.dtype in _HALVES else left
         weight = right.to(wide.dtype)
-        found = torch.nn.functional.conv1d(wide[None, None], weight[None, None], padding=m - 1)
-        return found[0, 0].to(left.dtype)
+        if bool(torch.isfinite(weight).all()):
+            found = torch.nn.functional.conv1d(wide[None, None], weight[None, None], padding=m - 1)
+            return found[0, 0].to(left.dtype)
+        # zeros beside the ends would make NaN of infinities: products at the ends one by one
+        inner = torch.nn.functional.conv1d(wide[None, None], weight[None, None])[0, 0]
+        first = [(wide[: k + 1] * weight[m - 1 - k :]).sum() for k in range(m - 1)]
+        last = [(wide[n - k :] * weight[:k]).sum() for k in range(m - 1, 0, -1)]
+        ends = [torch.stack(part) if part else inner[:0] for part in (first, last)]
+        return torch.cat([ends[0], inner, ends[1]]).to(left.dtype)
     signed = TWINS.get(left.dtype, left.dtype)
     padded = torch.zeros(n + 2 * m - 2, dtype=signed, device=left.device)
     padded[m - 1 : m - 1 + n] = left.view(signed)
@@ -100,12 +107,12 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if not roots_.shape[0]:
         return 1.0
-    dtype = np.promote_types(roots_.dtype, np.float16)
-    if roots_.dtype.kind in "biu":
-        dtype = np.dtype(np.float64)
+    known = roots_.dtype in (np.float32, np.float64, np.complex64, np.complex128)
+    dtype = roots_.dtype if known else np.dtype(np.float64)
+    roots_ = roots_.astype(dtype)
     found = creation.ones(1, dtype)
     for i in range(roots_.shape[0]):
-        factor = np.stack([creation.ones((), dtype), (-roots_[i]).astype(dtype)])
+        factor = np.stack([creation.ones((), dtype), -roots_[i]])
         found = convolve(found, factor)
     if found.dtype.kind == "c":
         host = np.sort_complex(roots_)

@@ -6,6 +6,7 @@ these functions wait for the card.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,7 +132,7 @@ def _runs(flat: Any, equal_nan: bool) -> tuple[Any, Any]:
 
 def _row_runs(rows: Any) -> tuple[Any, Any]:
     """Sorting permutation of the rows of a tensor, and where in it a new row begins."""
-    flat = rows.reshape(rows.shape[0], -1)
+    flat = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
     keys = _keys(flat)
     order = torch.arange(flat.shape[0], device=flat.device)
     for column in reversed(range(flat.shape[1])):

@@ -170,3 +170,13 @@ def test_complex_functions_on_branch_cuts() -> None:
             # by parts, because inf with an imaginary part compares with nothing
             assert_same(expected.real.copy(), found.real)
             assert_same(expected.imag.copy(), found.imag)
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_infinities_stay_where_numpy_has_them() -> None:
+    row, kernel = np.array([1.0, np.inf, 2, 3, 4]), np.array([np.inf, 1.0, np.nan])
+    with np.errstate(all="ignore"):
+        for mode in ("full", "same", "valid"):
+            for function in (np.convolve, np.correlate):
+                for pair in ((row, kernel), (kernel, row)):
+                    assert_same(function(*pair, mode), function(*map(from_numpy, pair), mode))
