@@ -13,6 +13,8 @@ decisions to the scheduler:
 - a timer lets the deadline of a missing card pass: its tasks go to the workers left or, where
   nobody can take over, fail with :class:`~daskasc.errors.PlacementError`. No task waits for ever.
 
+Chunks are let in a few at a time, see :mod:`scheduler_plugins._window`.
+
 A card without a host is pinned to an address that no worker can have, never left unpinned.
 Preload by name: ``dask scheduler --preload scheduler_plugins.chunk_placement --cards 8``.
 """
@@ -32,6 +34,8 @@ from distributed.protocol.pickle import dumps
 from daskasc import config
 from daskasc.errors import PlacementError
 from scheduler_plugins._cards import CardMap, Changes
+from scheduler_plugins._throttle import Throttle
+from scheduler_plugins._window import Window
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler, TaskState
@@ -54,6 +58,7 @@ class ChunkPlacement(SchedulerPlugin):
         self.map = CardMap(cards, config.rejoin_timeout())
         self._scheduler: Scheduler | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._throttle = Throttle(self._release, self._idle)
 
     async def start(self, scheduler: Scheduler) -> None:
         """Take in the workers that are there already."""
@@ -62,21 +67,30 @@ class ChunkPlacement(SchedulerPlugin):
             self.map.joined(worker.name, address)
 
     async def before_close(self) -> None:
-        """Cancel the timer."""
+        """Cancel the timers."""
         self._cancel_timer()
+        self._throttle.clear()
 
     async def close(self) -> None:
-        """Cancel the timer."""
-        self._cancel_timer()
+        """Cancel the timers."""
+        await self.before_close()
+
+    def restart(self, scheduler: Scheduler) -> None:
+        """Forget the graphs; the scheduler has dropped their tasks."""
+        self._throttle.clear()
 
     def update_graph(
         self, scheduler: Scheduler, *, annotations: Mapping[str, Mapping[Any, Any]], **_: Any
     ) -> None:
         """Pin the new tasks of a graph; tasks of impossible cards fail at once."""
-        _apply_ranks(scheduler, annotations.get("rank", {}))
         pinned = annotations.get("card", {})
         if not pinned:
             return
+        ranks = annotations.get("rank", {})
+        _apply_ranks(scheduler, ranks)
+        plan: Mapping[str, int] = next(iter(annotations.get("plan", {}).values()), {})
+        if ranks and plan:
+            self._hold_back(scheduler, pinned, ranks, annotations.get("gang", {}), plan)
         impossible: dict[Any, str] = {}
         wanted: set[int] = set()
         for key, card in pinned.items():
@@ -84,7 +98,13 @@ class ChunkPlacement(SchedulerPlugin):
             if task is None:
                 continue
             self._pin(task, card)
-            if (
+            if self.map.fixed and plan.get("cards", self.map.cards) != self.map.cards:
+                impossible[key] = (
+                    f"task {key!r} is planned for {plan['cards']} cards, but this cluster has "
+                    f"{self.map.cards}; where several clusters are open, choose the plan by "
+                    "dask.config.set(array_optimize=cluster.planner)"
+                )
+            elif (
                 not isinstance(card, Integral)
                 or int(card) < 0
                 or (self.map.fixed and int(card) >= self.map.cards)
@@ -102,6 +122,57 @@ class ChunkPlacement(SchedulerPlugin):
             # This hook runs before the graph's first transitions, which would undo the failure.
             asyncio.get_running_loop().call_soon(self._fail, impossible)
 
+    def _hold_back(
+        self,
+        scheduler: Scheduler,
+        cards: Mapping[Any, int],
+        ranks: Mapping[Any, float],
+        gangs: Mapping[Any, str],
+        plan: Mapping[str, int],
+    ) -> None:
+        tasks = {
+            key: scheduler.tasks[key]
+            for key in cards
+            if key in ranks and key not in gangs and key in scheduler.tasks
+        }
+        window = Window(
+            plan["in_flight"],
+            {key: cards[key] for key in tasks},
+            ranks,
+            {key: [other.key for other in task.dependencies] for key, task in tasks.items()},
+        )
+        self._throttle.add(
+            window,
+            [key for key, task in tasks.items() if task.state == "released"],
+            [key for key, task in tasks.items() if task.state in ("memory", "erred")],
+        )
+
+    def transition(
+        self, key: Any, start: str, finish: str, *args: Any, stimulus_id: str, **kwargs: Any
+    ) -> None:
+        """Let the next chunks in when those before them are done."""
+        if finish in ("memory", "erred", "released", "forgotten"):
+            self._throttle.finished(key)
+
+    def _release(self, keys: list[Any]) -> None:
+        scheduler = self._scheduler
+        assert scheduler is not None
+        waiting = {}
+        for key in keys:
+            task = scheduler.tasks.get(key)
+            card = _card_of(task) if task is not None else None
+            if task is None or card is None:
+                continue
+            self._pin(task, card)
+            if task in scheduler.unrunnable:
+                waiting[key] = "processing"
+        scheduler.transitions(waiting, stimulus_id=f"{NAME}-next-{time.time()}")
+
+    def _idle(self, card: int) -> bool:
+        address = self.map.host(card)
+        worker = self._scheduler.workers.get(address) if self._scheduler and address else None
+        return worker is not None and worker.long_running.issuperset(worker.processing)
+
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Give an arriving worker its card. The scheduler then fetches waiting tasks itself."""
         self._apply(self.map.joined(scheduler.workers[worker].name, worker), "joined")
@@ -116,6 +187,8 @@ class ChunkPlacement(SchedulerPlugin):
 
     def _pin(self, task: TaskState, card: Any) -> None:
         address = self.map.host(int(card)) if isinstance(card, Integral) else None
+        if self._throttle.holds(task.key):
+            address = f"card-{card}-is-busy"
         task.worker_restrictions = {address or f"card-{card}-is-missing"}
         task.loose_restrictions = False
 
@@ -136,7 +209,7 @@ class ChunkPlacement(SchedulerPlugin):
             waiting = {
                 task.key: "processing"
                 for task in list(scheduler.unrunnable)
-                if _card_of(task) in changes.moved
+                if _card_of(task) in changes.moved and not self._throttle.holds(task.key)
             }
             scheduler.transitions(waiting, stimulus_id=stimulus)
         if changes.abandoned:

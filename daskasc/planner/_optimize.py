@@ -30,7 +30,7 @@ from dask.utils import ensure_dict
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._emit import Rewrite, TreeWriter
-from daskasc.planner._order import bound_in_flight, ranks
+from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 
@@ -115,8 +115,8 @@ class Planner:
         Returns
         -------
         HighLevelGraph or mapping
-            An equivalent graph, its tasks annotated with ``card``, ``rank`` and ``gang`` where
-            they apply. Dask's own result where ``daskasc.planner.enabled`` is false.
+            An equivalent graph, its tasks annotated with ``card``, ``rank``, ``gang`` and
+            ``plan`` where they apply. Dask's own result where ``daskasc.planner.enabled`` is false.
         """
         settled = self.resolved()
         if not settled.enabled:
@@ -140,8 +140,8 @@ class Planner:
         graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
         graph = cull(graph, outputs)
         order = ranks(graph, {tree.key for tree in trees}, rewrite.tasks.keys())
-        graph = bound_in_flight(graph, order, owners, rewrite.gangs.keys(), settled.in_flight or 1)
-        return _annotate(graph, owners, rewrite.gangs, order)
+        plan = {"cards": settled.cards, "in_flight": settled.in_flight or 1}
+        return _annotate(graph, owners, rewrite.gangs, order, plan)
 
 
 @dataclass(frozen=True)
@@ -241,6 +241,7 @@ def _annotate(
     owners: Mapping[Key, int],
     gangs: Mapping[Key, str],
     order: Mapping[Key, float],
+    plan: Mapping[str, int],
 ) -> HighLevelGraph:
     layers: dict[str, Graph] = {"free": {}, "pinned": {}, "collective": {}}
     for key, node in graph.items():
@@ -248,11 +249,12 @@ def _annotate(
         layers[kind][key] = node
     annotations: dict[str, dict[str, Any]] = {
         "free": {"rank": order.__getitem__},
-        "pinned": {"card": owners.__getitem__, "rank": order.__getitem__},
+        "pinned": {"card": owners.__getitem__, "rank": order.__getitem__, "plan": plan},
         "collective": {
             "card": owners.__getitem__,
             "gang": gangs.__getitem__,
             "rank": order.__getitem__,
+            "plan": plan,
         },
     }
     present = {kind: tasks for kind, tasks in layers.items() if tasks}

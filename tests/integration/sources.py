@@ -26,6 +26,7 @@ def _make(
     wait_for: str | None,
     waiting: tuple[int, ...],
     dtype: str,
+    repeat: int,
 ) -> Any:
     from daskasc.array import from_numpy
 
@@ -39,7 +40,7 @@ def _make(
                 raise TimeoutError(f"{wait_for} did not appear")
             time.sleep(0.02)
     time.sleep(seconds)
-    return from_numpy(values(number).astype(dtype))
+    return from_numpy(np.tile(values(number).astype(dtype), (repeat, 1, 1)))
 
 
 def traced(
@@ -50,6 +51,7 @@ def traced(
     wait_for: Path | None = None,
     waiting: tuple[int, ...] = (),
     dtype: str = "f8",
+    repeat: int = 1,
 ) -> da.Array:
     """Array of `chunks` chunks along its first axis; each making leaves a file in `folder`.
 
@@ -67,6 +69,8 @@ def traced(
         Numbers of those chunks.
     dtype : str
         Type of the values.
+    repeat : int
+        How often a chunk repeats its values along the first axis.
     """
     from daskasc.array import from_numpy
 
@@ -79,7 +83,8 @@ def traced(
         str(wait_for) if wait_for else None,
         waiting,
         dtype,
-        chunks=((CHUNK[0],) * chunks, (CHUNK[1],), (CHUNK[2],)),
+        repeat,
+        chunks=((CHUNK[0] * repeat,) * chunks, (CHUNK[1],), (CHUNK[2],)),
         dtype=dtype,
         meta=from_numpy(np.empty((0, 0, 0), dtype)),
     )

@@ -8,10 +8,12 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from distributed import futures_of, wait
 
 import daskasc
 from daskasc.array import AscendArray
-from tests.integration.sources import traced, whole
+from daskasc.errors import CollectiveError, PlacementError
+from tests.integration.sources import made, traced, whole
 
 CHUNKS = 11
 NAMES = (
@@ -130,3 +132,63 @@ def test_a_local_scheduler_beside_an_open_cluster(client4):
     for scheduler in ("threads", "synchronous"):
         got = x.mean(axis=0).compute(scheduler=scheduler)
         np.testing.assert_allclose(got, whole(8).mean(axis=0))
+
+
+def test_reductions_inside_delayed(client4, tmp_path):
+    x = traced(8, tmp_path / "x")
+    expected = whole(8).mean(axis=0)
+    inside = dask.delayed(lambda mean: np.asarray(mean.asnumpy()).sum())(x.mean(axis=0))
+    np.testing.assert_allclose(inside.compute(), expected.sum())
+    chunks = x.mean(axis=0).to_delayed().ravel()
+    np.testing.assert_allclose(dask.compute(*chunks)[0], expected)
+
+
+def test_a_plan_whose_keys_were_renamed_is_an_error(client4, tmp_path):
+    x = traced(8, tmp_path / "x")
+    with dask.config.set(array_optimize=daskasc.Planner(4)):  # plans in the client, before renaming
+        renamed = dask.delayed(str)(x.mean(axis=0))
+        future = client4.compute(renamed)
+    with pytest.raises(CollectiveError, match="renamed after planning"):
+        future.result(timeout=60)
+
+
+def test_a_bad_chunk_fails_what_depends_on_it_and_nothing_else(client4, tmp_path):
+    x = traced(24, tmp_path / "x").map_blocks(_break_the_second, dtype="f8")
+    futures = client4.compute(x.to_delayed().ravel().tolist(), optimize_graph=False)
+    planned = futures_of(x.persist())
+    for some in (futures, planned):
+        wait(some, timeout=60)
+        assert sorted(future.status for future in some) == ["error"] + ["finished"] * 23
+
+
+def _break_the_second(block, block_info=None):
+    if block_info and block_info[0]["chunk-location"][0] == 1:
+        raise ArithmeticError("the second chunk is bad")
+    return block
+
+
+def test_chunks_stream_through_the_cards(client4, tmp_path):
+    client4.cluster.reset_counters()
+    x = traced(80, tmp_path / "x", repeat=400)  # 384 kB a chunk, 7.7 MB a card
+    outputs = [x.sum(axis=0), (x * 2).max(axis=0), (x - 1).min(axis=0)]
+    client4.gather(client4.compute(outputs))
+    assert max(client4.cluster.report().peak_device_bytes) < 12 * 400 * 4 * 6 * 5 * 8
+    assert set(made(tmp_path / "x").values()) == {1}
+
+
+def test_overlapping_computations_share_their_chunks(client4, tmp_path):
+    x = traced(16, tmp_path / "x", seconds=0.02)
+    first = client4.compute(x.mean(axis=0))
+    second = client4.compute([x.mean(axis=0), x.std(axis=0), x.max()])
+    np.testing.assert_allclose(first.result(timeout=60), whole(16).mean(axis=0))
+    np.testing.assert_allclose(client4.gather(second)[1], whole(16).std(axis=0))
+
+
+def test_a_plan_for_another_number_of_cards_is_an_error(client4, tmp_path):
+    for cards in (2, 8):
+        x = traced(8, tmp_path / str(cards))
+        planner = daskasc.SchedulerPlanner(daskasc.Planner(cards))
+        with dask.config.set(array_optimize=planner):
+            future = client4.compute(x.mean(axis=0))
+        with pytest.raises(PlacementError, match=f"planned for {cards} cards.* has 4"):
+            future.result(timeout=60)

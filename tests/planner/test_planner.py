@@ -169,45 +169,6 @@ def test_a_chunk_is_finished_before_the_next_is_read():
     assert len(later) >= 8
 
 
-@pytest.mark.parametrize("in_flight", [1, 2, 3])
-def test_chunks_in_flight_are_bounded(in_flight):
-    x = da.from_array(data(shape=(48, 4, 2), missing=False), chunks=(2, 4, 2)) + 1
-    outputs = [x.sum(axis=0), (x * 2).max(axis=0)]
-    graph = Planner(2, in_flight=in_flight)(
-        dask.highlevelgraph.HighLevelGraph.merge(*[y.dask for y in outputs]),
-        [y.__dask_keys__() for y in outputs],
-    )
-    tasks, rank, cards = (
-        ensure_dict(graph),
-        annotations(graph, "rank"),
-        annotations(graph, "card"),
-    )
-    in_gangs = annotations(graph, "gang")
-    # the worst worker: it runs the task of the highest rank that it can
-    for card in (0, 1):
-        mine = {key for key in tasks if cards.get(key) == card and key not in in_gangs}
-        done: set = set()
-        live: set = set()
-        most = 0
-        while True:
-            ready = [
-                key
-                for key in mine - done
-                if all(d in done or d not in mine for d in tasks[key].dependencies)
-            ]
-            if not ready:
-                break
-            key = max(ready, key=lambda key: (rank[key], str(key)))
-            done.add(key)
-            live.add(rank[key])
-            finished = {r for r in live if all(k in done for k in mine if rank[k] == r)}
-            live -= finished
-            most = max(most, len(live))
-        assert most <= in_flight
-    got = run_locally(graph, [y.__dask_keys__()[0][0] for y in outputs])
-    np.testing.assert_allclose(got[0], x.sum(axis=0).compute())
-
-
 def test_off_is_the_stock_pass():
     x = da.ones((16, 8), chunks=(2, 8)).mean(axis=0)
     with dask.config.set({"daskasc.planner.enabled": False}):
