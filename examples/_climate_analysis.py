@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from daskasc.errors import InputError
 
 if TYPE_CHECKING:
-    import xarray as xr
     from _climate_inputs import Axes
 
 
@@ -65,9 +65,9 @@ def check_base(base: Period, years: np.ndarray, what: str) -> None:
 
 def late_period(base: Period, years: np.ndarray) -> Period:
     """The last years of the data: as many as the base period has, not reaching into it."""
-    last = int(years.max())
+    first, last = int(years.min()), int(years.max())
     after = last - base.last
-    return Period(last - min(len(base), after if after > 0 else 10) + 1, last)
+    return Period(max(first, last - min(len(base), after if after > 0 else 10) + 1), last)
 
 
 def normals(field: xr.DataArray, axes: Axes, base: Period) -> xr.DataArray:
@@ -153,7 +153,8 @@ def weighted_mean(field: xr.DataArray, axes: Axes) -> float:
     """Regional mean of one field on the host."""
     weight = weights(field, axes).astype("f8")
     valid = field.notnull()
-    return float((field * weight).sum() / (valid * weight).sum())
+    total = float((valid * weight).sum())
+    return float((field * weight).sum()) / total if total > 0 else float("nan")
 
 
 def annual(series: xr.DataArray, time: str) -> xr.DataArray:
@@ -165,7 +166,9 @@ def annual(series: xr.DataArray, time: str) -> xr.DataArray:
 
 
 def running_mean(series: xr.DataArray, years: int = 10) -> xr.DataArray:
-    """Centred running mean of annual values, without the ends where years are missing."""
+    """Centred running mean of annual values; NaN at the ends, and where years are missing."""
+    if series.sizes["year"] < years:
+        return xr.full_like(series, np.nan)
     return series.rolling(year=years, center=True).mean()
 
 

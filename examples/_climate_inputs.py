@@ -7,7 +7,6 @@ all of it is written, so that an interrupted run leaves nothing that a later run
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -17,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _climate_results import Staging
+from dask.utils import format_bytes
 
 from daskasc.errors import InputError
 
+SHIPPED_YEARS = (1860, 2099)
 FIRST_YEAR, LAST_YEAR = 1951, 2020
 SEED = 1961
 QUANTUM = 8  # values are rounded to 1/8 K, as packed archives do: zstd makes a third of them
+LEAST_CHUNKS = 16
 _BLOCK_BYTES = 16 << 20
 
 
@@ -48,14 +51,9 @@ def once(target: Path, make: Callable[[Path], None]) -> Path:
     """Make `target` by `make(temporary path)` unless it is there."""
     if target.exists():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        make(partial)
-        partial.rename(target)
-    finally:
-        if partial.exists():
-            shutil.rmtree(partial, ignore_errors=True)
+    with Staging() as staging:
+        make(staging.partial(target))
+        staging.commit()
     return target
 
 
@@ -103,13 +101,17 @@ def synthetic_scenario(cache: Path, size: int) -> Scenario:
     shape = synthetic_shape(size)
     days, ny, nx = shape
     # what is rounded to 1/8 K packs about 2.95 : 1
-    free = shutil.disk_usage(cache if cache.exists() else cache.parent).free
+    there = next(path for path in (cache, *cache.parents) if path.exists())
+    free = shutil.disk_usage(there).free
     target = cache / f"synthetic-{days}x{ny}x{nx}-v2.zarr"
-    if not target.exists() and size / 2.5 > free:
-        raise InputError(
-            f"--synthetic: {size >> 20} MiB need about {int(size / 2.95) >> 20} MiB of disk, "
-            f"{free >> 20} MiB are free in {cache.parent}; take a smaller size or another --output"
-        )
+    if not target.exists():
+        if size / 2.5 > free:
+            raise InputError(
+                f"--synthetic: {format_bytes(size)} need about {format_bytes(int(size / 2.95))} of "
+                f"disk, {format_bytes(free)} are free in {there}; take a smaller size or another "
+                "--output"
+            )
+        print(f"making (once) {format_bytes(size)} of daily temperature ...", flush=True)
     once(target, lambda partial: write_synthetic(partial, shape))
     return Scenario("synthetic", str(target), "temperature")
 
@@ -251,9 +253,12 @@ def find_axes(array: Any, store: str) -> Axes:
     Raises
     ------
     InputError
-        One of them is missing, or there is another dimension.
+        One of them is missing or empty, there is another dimension, or times do not increase.
     """
     what = f"store {store}, variable {array.name}"
+    for dim, size in array.sizes.items():
+        if size == 0:
+            raise InputError(f"{what}: it is empty: its dimension {dim!r} has length 0")
     found = {}
     for axis, test in (
         ("time", _is_time),
@@ -262,6 +267,8 @@ def find_axes(array: Any, store: str) -> Axes:
     ):
         names = [str(dim) for dim in array.dims if dim in array.coords and test(array[dim])]
         if len(names) != 1:
+            if axis == "time":
+                _check_decoded(array, what)
             raise InputError(
                 f"{what}: no {axis} axis among its dimensions ({', '.join(map(str, array.dims))}); "
                 f"it needs a one-dimensional coordinate for {axis}"
@@ -271,10 +278,44 @@ def find_axes(array: Any, store: str) -> Axes:
     if array.ndim != 3:
         extra = next(str(dim) for dim in array.dims if dim not in found.values())
         raise InputError(f"{what}: it has a dimension {extra!r} as well; select one level first")
-    times = array[found["time"]].to_index()
-    if not times.is_monotonic_increasing:
-        raise InputError(f"{what}: its times do not increase; sort them first")
+    _check_times(array[found["time"]].to_index(), what)
     return Axes(**found)
+
+
+def _check_decoded(array: Any, what: str) -> None:
+    """Refuse a dimension that is meant to be time and has plain numbers."""
+    for dim in array.dims:
+        attrs = array[dim].attrs if dim in array.coords else {}
+        meant = str(dim).lower() in ("time", "t") or attrs.get("standard_name") == "time"
+        if meant and not _is_time(array[dim]):
+            units = f"units {attrs['units']!r}" if "units" in attrs else "no units"
+            raise InputError(
+                f"{what}: dimension {dim!r} has no times that can be decoded ({units}); it needs "
+                "CF units such as days since 1900-01-01"
+            )
+
+
+def _check_times(times: Any, what: str) -> None:
+    """Refuse times that are missing or do not increase strictly; `times` is a pandas index."""
+    missing = np.flatnonzero(times.isna())
+    if missing.size:
+        raise InputError(
+            f"{what}: {missing.size} of its {len(times)} times are missing (NaT), the first at "
+            f"position {missing[0]}; leave those steps out first"
+        )
+    wrong = np.flatnonzero(np.asarray(times[1:] <= times[:-1]))
+    if wrong.size:
+        at = int(wrong[0])
+        before, after = times[at], times[at + 1]
+        if before == after:
+            raise InputError(
+                f"{what}: the time {after} is there twice (positions {at} and {at + 1}); times "
+                "must increase strictly"
+            )
+        raise InputError(
+            f"{what}: its times do not increase: {after} (position {at + 1}) comes after "
+            f"{before}; sort them first"
+        )
 
 
 def _is_time(coordinate: Any) -> bool:
@@ -300,8 +341,11 @@ def _is_longitude(coordinate: Any) -> bool:
     )
 
 
-def time_chunk(length: int, stored: int, bytes_a_step: int, cards: int, limit: int) -> int:
-    """Time steps a dask chunk: a multiple of the stored chunk, with work for every card.
+def time_chunk(length: int, stored: int, bytes_a_step: int, limit: int) -> int:
+    """Time steps a dask chunk: a multiple of the stored chunk.
+
+    There are at least 16 chunks, if the stored ones allow it. How many cards there are must not
+    matter: other chunks are other partial sums, which round to other bits.
 
     Parameters
     ----------
@@ -309,11 +353,9 @@ def time_chunk(length: int, stored: int, bytes_a_step: int, cards: int, limit: i
         Time steps of the data, and of a stored chunk.
     bytes_a_step : int
         Bytes of one time step of a chunk.
-    cards : int
-        There are at least ``max(8, 2 * cards)`` chunks, if the stored chunks allow it.
     limit : int
         Bytes that a chunk should not exceed.
     """
-    many = max(1, length // (max(8, 2 * cards) * stored))
+    many = max(1, length // (LEAST_CHUNKS * stored))
     small = max(1, limit // (bytes_a_step * stored))
     return min(stored * min(many, small), max(stored, length))

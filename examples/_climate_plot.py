@@ -67,6 +67,11 @@ def _map(
 
     change = result["change"].transpose(axes.latitude, axes.longitude)
     lon, lat = change[axes.longitude].values, change[axes.latitude].values
+    title = f"{label}: change {late} against {base}".replace("-", "\u2013")
+    if not np.isfinite(change.values).any():
+        ax.set_title(title)
+        ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", color=SOFT)
+        return
     largest = float(np.nanpercentile(np.abs(change.values), 99.5))
     step = _nice(largest / 12)
     count = max(2, int(np.ceil(largest / step)))
@@ -90,7 +95,7 @@ def _map(
     ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 3, 6, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(_longitude))
     ax.yaxis.set_major_formatter(FuncFormatter(_latitude))
-    ax.set_title(f"{label}: change {late} against {base}".replace("-", "\u2013"))
+    ax.set_title(title)
     # the colours stay centred at zero; a half that no value reaches is not shown
     lowest, highest = float(np.nanmin(change.values)), float(np.nanmax(change.values))
     below, above = lowest < levels[0], highest > levels[-1]
@@ -158,7 +163,8 @@ def _series(ax: Any, results: dict[str, xr.Dataset], base: Any, units: str) -> N
     ax.set_xlabel("year")
     years = next(iter(results.values()))["year"].values
     first, last = float(years.min()), float(years.max())
-    ax.set_xlim(first - 0.02 * (last - first), last + 0.13 * (last - first))
+    span = max(1.0, last - first)
+    ax.set_xlim(first - 0.02 * span, last + 0.13 * span)
     ax.grid(axis="y", color="#dddddd", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

@@ -107,6 +107,7 @@ def test_periods():
     assert late_period(base, np.arange(1860, 2100)) == Period(2070, 2099)
     assert late_period(base, np.arange(1950, 2001)) == Period(1991, 2000)
     assert late_period(base, np.arange(1950, 1991)) == Period(1981, 1990)
+    assert late_period(Period(1990, 1990), np.array([1990])) == Period(1990, 1990)
     with pytest.raises(InputError, match=r"1961-1990 is outside the data \(1970-2000\)"):
         check_base(base, np.arange(1970, 2001), "store x")
 
@@ -114,11 +115,25 @@ def test_periods():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.assign_coords(t=np.arange(f.sizes["t"])), "no time axis"),
+        (lambda f: f.drop_vars("t").rename(t="run"), "no time axis"),
+        (
+            lambda f: f.assign_coords(t=("t", np.arange(f.sizes["t"]), {"units": "days"})),
+            r"dimension 't' has no times that can be decoded \(units 'days'\)",
+        ),
+        (lambda f: f.drop_vars("t"), r"dimension 't' has no times .* \(no units\)"),
+        (lambda f: f[:0], "its dimension 't' has length 0"),
+        (
+            lambda f: f.isel(t=[0, 1, 2, 2, 3]),
+            r"the time 1960-03-01 00:00:00 is there twice \(positions 2 and 3\)",
+        ),
+        (
+            lambda f: f[:3].assign_coords(t=np.array(["2000", "NaT", "2001"], "M8[ns]")),
+            r"1 of its 3 times are missing \(NaT\), the first at position 1",
+        ),
         (lambda f: f.rename(lat="y"), "no latitude axis"),
         (lambda f: f.rename(lon="x"), "no longitude axis"),
         (lambda f: f.expand_dims("level"), "dimension 'level' as well"),
-        (lambda f: f[::-1], "do not increase"),
+        (lambda f: f[::-1], r"do not increase: 1979-11-01 .* \(position 1\) comes after 1979-12"),
     ],
 )
 def test_axes_that_are_missing(field, change, message):
@@ -150,19 +165,29 @@ def test_variable_is_picked_when_it_is_the_only_one(field):
 
 
 @pytest.mark.parametrize(
-    ("length", "stored", "cards", "limit", "expected"),
+    ("length", "stored", "limit", "expected"),
     [
-        (240, 15, 4, 1 << 30, 30),
-        (240, 15, 8, 1 << 30, 15),
-        (240, 240, 4, 1 << 30, 240),
-        (25568, 100, 4, 250_000, 200),
-        (10, 15, 1, 1, 15),
+        (240, 15, 1 << 30, 15),
+        (240, 240, 1 << 30, 240),
+        (25568, 100, 1 << 30, 1500),
+        (25568, 100, 250_000, 200),
+        (10, 15, 1, 15),
     ],
 )
-def test_time_chunks_give_every_card_work(length, stored, cards, limit, expected):
+def test_time_chunks_give_every_card_work(length, stored, limit, expected):
     from _climate_inputs import time_chunk
 
-    assert time_chunk(length, stored, 1000, cards, limit) == expected
+    assert time_chunk(length, stored, 1000, limit) == expected
+
+
+def test_chunks_do_not_depend_on_the_cards():
+    import inspect
+
+    from _climate_inputs import time_chunk
+    from _climate_job import Field
+
+    for function in (time_chunk, Field.__init__):
+        assert not [name for name in inspect.signature(function).parameters if "card" in name]
 
 
 def test_made_up_world_is_the_same_whatever_the_blocks():
@@ -188,6 +213,32 @@ def test_made_up_world_packs_about_three_to_one(tmp_path):
         assert str(ds.time.values[-1])[:10] == "1951-12-31"
     with pytest.raises(InputError, match="give at least 4 MiB"):
         synthetic_shape(1000)
+
+
+def test_results_appear_together_or_not_at_all(tmp_path):
+    from _climate_results import Staging
+
+    deep, store = tmp_path / "a" / "b" / "file", tmp_path / "store"
+    with Staging() as staging:
+        staging.partial(deep).write_text("new")
+    assert list(tmp_path.iterdir()) == []
+    store.mkdir()
+    (store / "old").write_text("")
+    with Staging() as staging:
+        staging.partial(deep).write_text("new")
+        partial = staging.partial(store)
+        partial.mkdir()
+        (partial / "new").write_text("")
+        assert not deep.exists()
+        staging.commit()
+    assert deep.read_text() == "new"
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")) == [
+        "a",
+        "a/b",
+        "a/b/file",
+        "store",
+        "store/new",
+    ]
 
 
 def test_what_is_made_once_is_kept_and_failures_leave_nothing(tmp_path):
