@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc import device
 from daskasc.array import _dispatch
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
@@ -134,7 +135,8 @@ def _last_wins(view: Any, advanced: list[Any], source: Any) -> Any:
 def _last_of_each(places: Any, space: int) -> Any:
     """For each entry the number of the last entry with the same place; None if all differ."""
     count = places.shape[0]
-    if space <= 8 * count + 4096:
+    # scatter_reduce is documented as missing on Atlas A2
+    if space <= 8 * count + 4096 and not device.current().restricts:
         numbers = torch.arange(count, device=places.device)
         winner = torch.zeros(space, dtype=torch.int64, device=places.device)
         return winner.scatter_reduce_(0, places, numbers, "amax").index_select(0, places)
@@ -420,6 +422,9 @@ def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
 def _value(value: Any, tensor: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         check_integer(value, NUMPY[tensor.dtype])
+    elif isinstance(value, (float, complex)) and tensor.dtype is not torch.bfloat16:
+        # NumPy's own errors: complex into real, NaN or infinity into integers
+        np.zeros((), NUMPY[tensor.dtype])[()] = value
     return tensor_of(value, tensor.dtype).to(tensor.device)
 
 

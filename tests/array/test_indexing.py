@@ -214,3 +214,20 @@ def test_the_last_of_duplicate_indices_wins() -> None:
         host[index] = values
         card[index] = from_numpy(values)
         assert_same(host, card)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "error"),
+    [
+        ("f8", 1j, TypeError),
+        ("i4", float("nan"), ValueError),
+        ("i4", float("inf"), OverflowError),
+        ("i4", 1j, TypeError),
+    ],
+)
+def test_scalars_that_do_not_fit_are_refused_as_in_numpy(dtype, value, error):
+    for array in (np.zeros(3, dtype), from_numpy(np.zeros(3, dtype))):
+        with pytest.raises(error):
+            array[1] = value
+        with pytest.raises(error):
+            array[[0, 2]] = value
