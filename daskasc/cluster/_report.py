@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from daskasc.cluster import _table
+
 
 @dataclass(frozen=True)
 class CardReport:
@@ -40,6 +42,8 @@ class CardReport:
 @dataclass(frozen=True)
 class RunReport:
     """Figures of a cluster since its counters were reset; sizes in bytes.
+
+    Printed, it is a table with one line a card.
 
     Attributes
     ----------
@@ -92,6 +96,12 @@ class RunReport:
                 before = total.get(name, (0, 0))
                 total[name] = (before[0] + calls, before[1] + size)
         return total
+
+    def __str__(self) -> str:
+        return _table.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return _table.as_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """All figures, sums included, as plain containers (for JSON)."""
