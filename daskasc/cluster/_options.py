@@ -12,8 +12,10 @@ import dataclasses
 import difflib
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dask.utils import parse_timedelta
@@ -29,6 +31,7 @@ _logger = logging.getLogger(__name__)
 # which distributed starts to spill (0.6) and to pause (0.8).
 _STAND_IN_SHARE = 0.5
 _STAND_IN_CARDS = 4
+_ADDRESS = re.compile(r"(?:[^\s:/,]*:)?(\d+)")
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,9 @@ class ClusterOptions:
         # refuses what is no size at all; the real capacity is known in the worker only
         config.parse_memory_limit(self.device_memory_limit, 1 << 62, name="device_memory_limit")
         self._host_limit(1)
+        for name in ("dashboard_address", "worker_dashboard_address"):
+            _check_address(name, getattr(self, name))
+        _check_directory(self.local_directory)
         self.seconds("start_timeout")
         self.seconds("close_timeout")
         for name in ("preload", "preload_argv", "scheduler_preload"):
@@ -229,3 +235,36 @@ class ClusterOptions:
                 "a share in (0, 1], or None"
             )
         return limit
+
+
+def _check_address(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, bool) and isinstance(value, (str, int)):
+        found = [_ADDRESS.fullmatch(part.strip()) for part in str(value).split(",")]
+        if all(match and int(match[1]) <= 0xFFFF for match in found):
+            return
+    raise ConfigurationError(
+        f'{name} is {value!r}; allowed: "host:port" or ":port" with a port from 0 (any free one) '
+        "to 65535, or None"
+    )
+
+
+def _check_directory(value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, (str, os.PathLike)):
+        raise ConfigurationError(f"local_directory is {value!r}; allowed: the path of a directory")
+    path = Path(value).absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    if not path.is_dir():
+        problem = "a file" if path == Path(value).absolute() else f"below the file {path}"
+    elif not os.access(path, os.W_OK | os.X_OK):
+        problem = f"not writable for this user ({path})"
+    else:
+        return
+    raise ConfigurationError(
+        f"local_directory is {str(value)!r}, which is {problem}; name a directory, which is made "
+        "where it is missing"
+    )

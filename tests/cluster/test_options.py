@@ -93,3 +93,25 @@ def test_options_are_hashable_values():
     assert a.silence_logs == logging.WARN
     with pytest.raises(AttributeError):
         a.n_workers = 3
+
+
+@pytest.mark.parametrize("name", ["dashboard_address", "worker_dashboard_address"])
+def test_addresses(name):
+    for value in (None, ":8787", "0", ":0", 8787, "localhost:8787", "127.0.0.1:0", ":1,:2"):
+        ClusterOptions(**{name: value})
+    for value in ("foo", "", "foo:", ":70000", "a:b:1", "http://host:1", True, -1, 1.5):
+        with pytest.raises(ConfigurationError, match=f"{name} is {value!r}"):
+            ClusterOptions(**{name: value})
+
+
+def test_local_directory(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for value in (None, str(tmp_path), str(tmp_path / "new" / "deep"), tmp_path):
+        ClusterOptions(local_directory=value)
+    with pytest.raises(ConfigurationError, match=r"file', which is a file"):
+        ClusterOptions(local_directory=str(file))
+    with pytest.raises(ConfigurationError, match=r"below'.* below the file .*file"):
+        ClusterOptions(local_directory=str(file / "below"))
+    with pytest.raises(ConfigurationError, match="local_directory is 3"):
+        ClusterOptions(local_directory=3)
