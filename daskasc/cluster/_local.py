@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import traceback
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import dask.config
@@ -23,6 +24,7 @@ from daskasc.cluster._nanny import CardNanny
 from daskasc.cluster._options import Cards, ClusterOptions
 from daskasc.cluster._report import CardReport, RunReport
 from daskasc.cluster._settings import Settings
+from daskasc.cluster._spawning import refuse_while_main_is_imported
 from daskasc.cluster._store import DeviceStore
 from daskasc.cluster._worker import CardPlugin
 from daskasc.collectives import CollectivesPlugin
@@ -37,7 +39,10 @@ _SCHEDULER_PLUGINS = {
     "scheduler_plugins.chunk_placement": "daskasc-placement",
     "scheduler_plugins.collective_sequencer": "daskasc-sequencer",
 }
+_logger = logging.getLogger(__name__)
+
 _REPORT_TIMEOUT = 30.0
+_ABANDON_INTERVAL = 0.1
 # of start_timeout: so a card that hangs is named before the nanny gives the whole process up
 _ATTACH_SHARE = 0.7
 # beyond start_timeout, for the nannies to end what they started
@@ -48,7 +53,11 @@ class LocalNPUCluster(LocalCluster):
     """One worker process a card on this machine.
 
     While the cluster is open, dask's configuration plans graphs for its cards; closing restores
-    what was configured before.
+    what was configured before. With two clusters open in one process, the one opened last plans.
+    For graphs that run on the other one::
+
+        with dask.config.set(array_optimize=first.planner):
+            x.mean(axis=0).compute(scheduler=client_of_first)
 
     Parameters
     ----------
@@ -64,7 +73,8 @@ class LocalNPUCluster(LocalCluster):
     Raises
     ------
     ConfigurationError
-        An option is unknown or malformed, or there are fewer cards than wanted.
+        An option is unknown or malformed, there are fewer cards than wanted, or the main program
+        opens the cluster outside ``if __name__ == "__main__":``.
     DeviceError
         A card could not be attached, or the workers did not start in time. Nothing is left running.
 
@@ -82,8 +92,11 @@ class LocalNPUCluster(LocalCluster):
         loop: IOLoop | None = None,
         **options: Any,
     ) -> None:
+        refuse_while_main_is_imported()
         self.options = ClusterOptions.make(n_workers=n_workers, **options)
         self.cards: Cards = self.options.resolve()
+        self._planner = SchedulerPlanner(Planner(cards=self.cards.count))
+        self._steps: list[asyncio.Future[Any]] = []
         self._settings = Settings(self._dask_settings())
         self._settings.install()
         # nannies put these into this process's environment before they start a worker
@@ -94,9 +107,17 @@ class LocalNPUCluster(LocalCluster):
             self.worker_spec = {card: self._spec(card) for card in range(self.cards.count)}
             if not self.called_from_running_loop:
                 self._start_workers()
-        except BaseException:
-            self._restore()
-            raise
+        except BaseException as error:
+            self._end_failed_start()
+            named = self._named(error)
+            if named is error:
+                raise
+            raise named from None
+
+    @property
+    def planner(self) -> SchedulerPlanner:
+        """What plans graphs for this cluster's cards, as the configured ``array_optimize``."""
+        return self._planner
 
     # -- starting --------------------------------------------------------------------------------
 
@@ -113,7 +134,7 @@ class LocalNPUCluster(LocalCluster):
         if self.cards.kind != "cuda":
             settings["distributed.diagnostics.nvml"] = False
         # asks the configuration itself, each time, whether it is switched on
-        settings["array_optimize"] = SchedulerPlanner(Planner(cards=self.cards.count))
+        settings["array_optimize"] = self._planner
         return settings
 
     def _start_scheduler(self, asynchronous: bool, loop: IOLoop | None) -> None:
@@ -185,12 +206,8 @@ class LocalNPUCluster(LocalCluster):
 
     def _start_workers(self) -> None:
         limit = self.options.seconds("start_timeout") + _CLEAN_UP
-        try:
-            self.sync(self._correct_state, callback_timeout=limit)
-            self._check_plugins()
-        except BaseException as error:
-            self.close()
-            raise self._named(error) from error
+        self.sync(self._undisturbed, self._correct_state, callback_timeout=limit)
+        self._check_plugins()
 
     def __await__(self) -> Generator[Any, Any, LocalNPUCluster]:
         return self._started().__await__()
@@ -198,12 +215,51 @@ class LocalNPUCluster(LocalCluster):
     async def _started(self) -> LocalNPUCluster:
         limit = self.options.seconds("start_timeout") + _CLEAN_UP
         try:
-            await asyncio.wait_for(self._await_base(), limit)
+            await asyncio.wait_for(self._undisturbed(self._await_base), limit)
             self._check_plugins()
         except BaseException as error:
-            await self._close()
-            raise self._named(error) from error
+            await self._abandon_start()
+            named = self._named(error)
+            if named is error:
+                raise
+            raise named from None
         return self
+
+    async def _start(self) -> None:
+        await self._undisturbed(super()._start)
+
+    async def _undisturbed(self, step: Callable[[], Awaitable[Any]]) -> None:
+        """Await a step of the start; an interrupt or a time limit ends the waiting only.
+
+        distributed cannot close a cluster whose start was cancelled half-way.
+        """
+        running = asyncio.ensure_future(step())
+        self._steps.append(running)
+        await asyncio.shield(running)
+
+    async def _abandon_start(self) -> None:
+        """Let the steps of a failed start come to an end, quickly, and close."""
+        pending = {step for step in self._steps if not step.done()}
+        while pending:
+            for nanny in list(self._created):
+                nanny.abandon()
+            _, pending = await asyncio.wait(pending, timeout=_ABANDON_INTERVAL)
+        for step in self._steps:
+            if not step.cancelled():
+                step.exception()  # known to whoever awaited it
+        await self._close()
+
+    def _end_failed_start(self) -> None:
+        try:
+            # else nothing was started yet
+            if self._steps:
+                limit = self.options.seconds("close_timeout")
+                self.sync(self._abandon_start, callback_timeout=limit)
+                self.close()
+        except Exception:
+            _logger.warning("a cluster that did not start could not be closed", exc_info=True)
+        finally:
+            self._restore()
 
     async def _await_base(self) -> None:
         await _Awaitable(super().__await__())
@@ -221,7 +277,10 @@ class LocalNPUCluster(LocalCluster):
             )
 
     def _named(self, error: BaseException) -> BaseException:
-        """The error of ours below distributed's wrappers, or one that says what was not reached."""
+        """The error of ours below distributed's wrappers, or one that says what was not reached.
+
+        Anything else, such as an interrupt, is returned as it is.
+        """
         chain: list[BaseException] = [error]
         while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
             chain.append(cause)
@@ -229,9 +288,16 @@ class LocalNPUCluster(LocalCluster):
             # frames keep the queues of processes that never started, hence named semaphores
             traceback.clear_frames(cause.__traceback__)
         gc.collect()
+        if not isinstance(error, Exception):
+            return error
         for cause in chain:
             if isinstance(cause, DaskascError):
-                return cause
+                return cause.with_traceback(None)
+        cause = chain[-1]
+        if not getattr(self, "_created", None) and isinstance(cause, (OSError, ValueError)):
+            names = ("host", "interface", "protocol", "scheduler_port", "dashboard_address")
+            given = ", ".join(f"{name}={getattr(self.options, name)!r}" for name in names)
+            return ConfigurationError(f"the scheduler could not start: {cause}; look at {given}")
         if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
             return DeviceError(
                 f"the workers of {self.cards.count} {self.cards.kind} cards did not start within "

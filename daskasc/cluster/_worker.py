@@ -8,13 +8,12 @@ set up before the worker is known to the scheduler, and its error ends the worke
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from daskasc import config, device, registration
+from daskasc.cluster._spawning import UninterruptedSpawn, ignore_interrupts
 from daskasc.cluster._store import DeviceStore
 from daskasc.errors import DeviceUnavailableError
 
@@ -58,6 +57,7 @@ class CardPlugin(WorkerPlugin):
         self._capacity = capacity
         self._threads = threads
         self._timeout = timeout
+        self._spawn = UninterruptedSpawn()
 
     async def setup(self, worker: Worker) -> None:
         """Attach in the thread that runs the tasks.
@@ -67,9 +67,8 @@ class CardPlugin(WorkerPlugin):
         DeviceUnavailableError
             The card or its software cannot be used, or does not answer in time.
         """
-        if worker.nanny and threading.current_thread() is threading.main_thread():
-            # a terminal interrupts all its processes; the parent then closes the workers
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if worker.nanny:
+            ignore_interrupts()
         loop = asyncio.get_running_loop()
         attaching = loop.run_in_executor(worker.executors["default"], self._attach, worker)
         try:

@@ -1,4 +1,3 @@
-import asyncio
 import gc
 import multiprocessing
 import os
@@ -83,7 +82,8 @@ def test_scheduler_has_the_plugins(cluster2):
 
 
 def test_configuration_while_open(cluster2):
-    assert dask.config.get("array_optimize").planner.cards == 2
+    assert dask.config.get("array_optimize") is cluster2.planner
+    assert cluster2.planner.planner.cards == 2
     assert dask.config.get("array.rechunk.method") == "tasks"
 
 
@@ -121,7 +121,8 @@ def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
     cluster = LocalNPUCluster(
         n_workers=1, local_directory=str(tmp_path), device_memory_limit=None, **QUICK
     )
-    assert dask.config.get("array_optimize").planner.cards == 1
+    assert dask.config.get("array_optimize") is cluster.planner
+    assert cluster.planner.planner.cards == 1
     (report,) = cluster.report().cards
     assert report.card == 0
     cluster.close()
@@ -183,18 +184,4 @@ def test_too_few_cards_start_nothing(monkeypatch):
     before = snapshot()
     with pytest.raises(ConfigurationError, match="1 npu cards are visible"):
         LocalNPUCluster(n_workers=2)
-    assert snapshot() == before
-
-
-def test_asynchronous(tmp_path):
-    async def run():
-        async with LocalNPUCluster(
-            n_workers=1, asynchronous=True, local_directory=str(tmp_path), **QUICK
-        ) as cluster:
-            await cluster.reset_counters()
-            report = await cluster.report()
-            return [card.card for card in report.cards]
-
-    before = snapshot()
-    assert asyncio.run(run()) == [0]
     assert snapshot() == before

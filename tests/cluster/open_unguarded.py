@@ -1,0 +1,5 @@
+"""Opens a cluster wherever this file is imported, so in each worker process as well."""
+
+from daskasc import LocalNPUCluster
+
+LocalNPUCluster(n_workers=2, device="cpu", dashboard_address=":0")
