@@ -119,12 +119,15 @@ def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
     environ = dict(os.environ)
     children = {p.pid for p in psutil.Process().children(recursive=True)}
     cluster = LocalNPUCluster(
-        n_workers=1, local_directory=str(tmp_path), device_memory_limit=None, **QUICK
+        n_workers=1, local_directory=str(tmp_path), device_memory_limit="5MiB", **QUICK
     )
     assert dask.config.get("array_optimize") is cluster.planner
     assert cluster.planner.planner.cards == 1
     (report,) = cluster.report().cards
     assert report.card == 0
+    with cluster.get_client() as client:
+        (limit,) = client.run(lambda dask_worker: dask_worker.data.device_limit).values()
+    assert limit == 5 * 1024**2
     cluster.close()
     cluster.close()
     assert snapshot() == before
