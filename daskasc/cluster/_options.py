@@ -77,8 +77,8 @@ class ClusterOptions:
         ``daskasc.memory.device-limit``.
     memory_limit : None, "auto", float, int or str
         Host memory of one worker, as in LocalCluster; more goes to disk. None is no limit.
-    local_directory : str, optional
-        Where workers put their files.
+    local_directory : str or path, optional
+        Directory where workers put their files; made where it is missing.
     threads : int, optional
         Threads that torch uses in one worker. Default: for stand-in cards cores // cards.
     name : str, optional
@@ -116,7 +116,7 @@ class ClusterOptions:
     device: str | None = None
     device_memory_limit: float | int | str | None = "auto"
     memory_limit: float | int | str | None = "auto"
-    local_directory: str | None = None
+    local_directory: str | os.PathLike[str] | None = None
     threads: int | None = None
     name: str | None = None
     host: str | None = None
@@ -151,6 +151,8 @@ class ClusterOptions:
         for name in ("dashboard_address", "worker_dashboard_address"):
             _check_address(name, getattr(self, name))
         _check_directory(self.local_directory)
+        if self.local_directory is not None:
+            object.__setattr__(self, "local_directory", os.fspath(self.local_directory))
         self.seconds("start_timeout")
         self.seconds("close_timeout")
         for name in ("preload", "preload_argv", "scheduler_preload"):

@@ -5,6 +5,8 @@ import sys
 import time
 
 import dask
+import dask.array as da
+import numpy as np
 import psutil
 import pytest
 
@@ -112,7 +114,7 @@ def snapshot():
     return {key: dask.config.get(key, "missing") for key in keys + more}
 
 
-def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
+def test_opening_and_closing_leaves_nothing(cluster2, client2, tmp_path, monkeypatch):
     before = snapshot()
     for name in (*pre_spawn_environment(), "OMP_NUM_THREADS", "PYTHONHASHSEED"):
         monkeypatch.delenv(name, raising=False)
@@ -128,6 +130,14 @@ def test_opening_and_closing_leaves_nothing(tmp_path, monkeypatch):
     with cluster.get_client() as client:
         (limit,) = client.run(lambda dask_worker: dask_worker.data.device_limit).values()
     assert limit == 5 * 1024**2
+    # the cluster that was opened first still plans for itself where it is told to
+    host = np.arange(80.0).reshape(8, 10)
+    x = da.from_array(host, chunks=(2, 10)).to_backend("ascend")
+    cluster2.reset_counters()
+    with dask.config.set(array_optimize=cluster2.planner):
+        total = x.sum(axis=0).compute(scheduler=client2)
+    np.testing.assert_array_equal(total, host.sum(axis=0))
+    assert cluster2.report().collectives == 1
     cluster.close()
     cluster.close()
     assert snapshot() == before

@@ -108,7 +108,7 @@ def test_local_directory(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     for value in (None, str(tmp_path), str(tmp_path / "new" / "deep"), tmp_path):
-        ClusterOptions(local_directory=value)
+        assert ClusterOptions(local_directory=value).local_directory in (None, str(value))
     with pytest.raises(ConfigurationError, match=r"file', which is a file"):
         ClusterOptions(local_directory=str(file))
     with pytest.raises(ConfigurationError, match=r"below'.* below the file .*file"):
