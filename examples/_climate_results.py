@@ -6,6 +6,8 @@ import contextlib
 import math
 import os
 import shutil
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,18 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _ZARR_MARKS = ("zarr.json", ".zgroup", ".zarray")
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore interrupts for the moment of renaming or removing; main thread only."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 class Staging:
@@ -31,11 +45,12 @@ class Staging:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for partial, _target in self._pairs:
-            _remove(partial)
-        for folder in reversed(self._made):
-            with contextlib.suppress(OSError):  # not empty: then it is needed
-                folder.rmdir()
+        with undisturbed():
+            for partial, _target in self._pairs:
+                _remove(partial)
+            for folder in reversed(self._made):
+                with contextlib.suppress(OSError):  # not empty: then it is needed
+                    folder.rmdir()
 
     def partial(self, target: Path) -> Path:
         """Where to write what shall become `target`; its folder is made."""
@@ -46,12 +61,13 @@ class Staging:
 
     def commit(self) -> None:
         """Give everything its name, in place of what has it now."""
-        for partial, target in self._pairs:
-            old = target.with_name(f"{target.name}.{os.getpid()}.old")
-            if target.is_dir():
-                target.rename(old)
-            partial.replace(target)
-            _remove(old)
+        with undisturbed():
+            for partial, target in self._pairs:
+                old = target.with_name(f"{target.name}.{os.getpid()}.old")
+                if target.is_dir():
+                    target.rename(old)
+                partial.replace(target)
+                _remove(old)
         self._pairs = []
 
 

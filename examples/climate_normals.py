@@ -14,8 +14,11 @@ import os
 import signal
 import sys
 
+TYPE_CHECKING = False  # importing typing takes a while
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PROGRAM = "climate_normals.py"
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def _leave(*_: object) -> None:
@@ -33,6 +36,11 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def _answer(handler: Callable[..., None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command.
 
@@ -41,15 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     int
         0; 2 for wrong input, 1 for a failure, 130 after an interrupt.
     """
-    previous = {number: signal.signal(number, _leave) for number in _SIGNALS}
-    try:
-        return _main(argv)
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _main(argv: list[str] | None) -> int:
+    _answer(_leave)
     import warnings
 
     from _climate_options import parse_arguments
@@ -60,11 +60,11 @@ def _main(argv: list[str] | None) -> int:
         import _climate_job as job
     except ImportError as exc:
         return _say(1, f'{exc}; install what it needs with pip install ".[demo]"')
-    for number in _SIGNALS:
-        signal.signal(number, _interrupt)
+    _answer(_interrupt)
     try:
         job.run(args)
     except KeyboardInterrupt:
+        _answer(signal.SIG_IGN)  # a function would be forgotten while Python ends
         return _say(130, "interrupted")
     except job.WRONG_INPUT as exc:
         return _say(2, str(exc))
