@@ -66,9 +66,10 @@ def _map(
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     change = result["change"].transpose(axes.latitude, axes.longitude)
+    change = change.where(np.isfinite(change))
     lon, lat = change[axes.longitude].values, change[axes.latitude].values
     title = f"{label}: change {late} against {base}".replace("-", "\u2013")
-    if not np.isfinite(change.values).any():
+    if not change.notnull().any():
         ax.set_title(title)
         ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", color=SOFT)
         return
@@ -125,7 +126,7 @@ def _isotherms(ax: Any, normal: Any, lon: np.ndarray, lat: np.ndarray, units: st
     values = normal.values
     if units == "K":
         values = values - 273.15
-    if not np.isfinite(values).all() or np.ptp(values) == 0:
+    if min(values.shape) < 2 or not np.isfinite(values).all() or np.ptp(values) == 0:
         return
     step = _nice(np.ptp(values) / 6)
     levels = np.arange(np.floor(values.min() / step) + 1, np.ceil(values.max() / step)) * step

@@ -220,6 +220,16 @@ def test_short_series(tmp_path, capsys, years):
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+@pytest.mark.parametrize("index", [{"lat": [1]}, {"lon": [2]}])
+def test_thin_grids(tmp_path, index):
+    from _climate_analysis import Period
+
+    result, figures = analysed(tmp_path, make_dataset(12).isel(index), Period(1961, 1963))
+    assert result.change.notnull().all()
+    assert np.isfinite(figures["change_K"])
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 def test_a_late_period_without_values(tmp_path):
     from _climate_analysis import Period
 
