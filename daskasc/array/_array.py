@@ -21,7 +21,7 @@ import numpy as np
 from daskasc import _handoff, config, device
 from daskasc.array import _dispatch, _indexing, _operators, _storage
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
-from daskasc.array._operators import binary, can_cast, in_place, unary
+from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
 from daskasc.array._ufuncs import array_ufunc
 from daskasc.errors import HostConversionError, HostCopyWarning
@@ -314,7 +314,7 @@ class AscendArray:
     __floordiv__, __rfloordiv__ = binary(np.floor_divide), binary(np.floor_divide, True)
     __mod__, __rmod__ = binary(np.remainder), binary(np.remainder, True)
     __divmod__, __rdivmod__ = binary(np.divmod), binary(np.divmod, True)
-    __pow__, __rpow__ = binary(np.power), binary(np.power, True)
+    __pow__, __rpow__ = power(), binary(np.power, True)
     __and__, __rand__ = binary(np.bitwise_and), binary(np.bitwise_and, True)
     __or__, __ror__ = binary(np.bitwise_or), binary(np.bitwise_or, True)
     __xor__, __rxor__ = binary(np.bitwise_xor), binary(np.bitwise_xor, True)

@@ -32,7 +32,7 @@ def power(a: Any, b: Any) -> Any:
     zero, exponent_zero = a == 0, b == 0
     nothing = torch.zeros_like(found)
     undefined = torch.full_like(found, complex(math.nan, math.nan))
-    at_zero = torch.where((b.real > 0) & (b.imag == 0), nothing, undefined)
+    at_zero = torch.where(b.real > 0, nothing, undefined)
     found = torch.where(zero, at_zero, found)
     return torch.where(exponent_zero, torch.ones_like(found), found)
 

@@ -58,6 +58,21 @@ def apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None) -> Any:
     return on_host(name_of(ufunc), ufunc, operands, kwargs)
 
 
+def power() -> Operator:
+    """Operator ``**``; squares and roots of floating-point arrays by their own ufuncs, as NumPy."""
+    general, square, root = binary(np.power), unary(np.square), unary(np.sqrt)
+
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) in (int, float) and self._t.dtype.is_floating_point:
+            if other == 2:
+                return square(self)
+            if other == 0.5:
+                return root(self)
+        return general(self, other)
+
+    return operator
+
+
 def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
     """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like."""
     table = _kernels.table()

@@ -209,3 +209,20 @@ def test_promotion_is_numpys(left: str, right: Any, name: str) -> None:
     with dask.config.set({"daskasc.fallback": "silent"}), np.errstate(all="ignore"):
         check(lambda a, b: ufunc(a, b).dtype.str, x, y)
         check(lambda a, b: ufunc(b, a).dtype.str, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "c8"])
+@pytest.mark.parametrize("exponent", [2, 2.0, 0.5, 1, 3, -1.0])
+def test_powers_with_python_exponents(dtype, exponent):
+    host = np.array([-2.0, -0.0, 0.5, 3.0]).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = host**exponent
+    got = from_numpy(host) ** exponent
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.asnumpy(), expected, rtol=2e-3 if dtype == "f2" else 1e-6)
+
+
+def test_complex_zero_to_a_complex_power():
+    for exponent in (1 + 1j, 2, 0.5 - 3j, 0):
+        expected = np.array([0j, 1j]) ** exponent
+        np.testing.assert_allclose((from_numpy(np.array([0j, 1j])) ** exponent).asnumpy(), expected)
