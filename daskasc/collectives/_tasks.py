@@ -41,10 +41,8 @@ def deposit(partial: Any, gang: Gang, card: int) -> Token:
     Raises
     ------
     CollectiveError
-        The partial holds something that cannot be sent, or this worker takes no part in
-        collectives.
+        The partial holds something that cannot be sent.
     """
-    part_of(get_worker())
     return Token(gang.id, card, describe(partial))
 
 
@@ -67,6 +65,7 @@ def barrier(gang: Gang, *tokens: Token) -> Stamp:
             f"{sorted(t.card for t in tokens)} arrived; build one deposit a member"
         )
     worker = get_worker()
+    part_of(worker)  # raises where this cluster has no part in collectives
     key = worker.get_current_task()
     if key != gang.barrier_key:
         raise CollectiveError(
