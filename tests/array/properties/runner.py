@@ -1,0 +1,86 @@
+"""Runs one example of a property: NumPy and the card, results and errors compared."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from daskasc.array import AscendArray, asnumpy
+from daskasc.errors import HostFallbackError
+from tests.array.properties.strategies import Call, Case, Strided
+
+# relative to the larger of one and the value, by bytes of a real number
+TOLERANCE = {2: 1e-2, 4: 3e-5, 8: 1e-11}
+
+
+def placed(value: Any, place: str) -> Any:
+    """An argument with its arrays on the host or on the card."""
+    if isinstance(value, Strided):
+        return getattr(value, place)
+    if type(value) in (list, tuple):
+        return type(value)(placed(item, place) for item in value)
+    if type(value) is dict:
+        return {key: placed(item, place) for key, item in value.items()}
+    return value
+
+
+def outcome(case: Case, call: Call, place: str) -> tuple[Any, Exception | None]:
+    """Return the result, or the error."""
+    args, kwargs = placed(call.args, place), placed(call.kwargs, place)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return case.function(*args, **kwargs), None
+        except HostFallbackError:
+            raise
+        except Exception as error:
+            return None, error
+
+
+def public(error: Exception) -> type:
+    """The class of an error by which programs catch it; NumPy's private ones by their base."""
+    for kind in type(error).__mro__:
+        if kind.__module__ in ("builtins", "numpy.exceptions", "numpy.linalg"):
+            return kind
+    return Exception
+
+
+def run(case: Case, drawn: Any) -> None:
+    """Compare one call on the card with NumPy's."""
+    call = drawn if isinstance(drawn, Call) else Call(tuple(drawn), {})
+    expected, refused = outcome(case, call, "host")
+    found, error = outcome(case, call, "card")
+    if refused is not None:
+        assert error is not None, f"NumPy raises {refused!r}; the card gives {found!r}"
+        assert isinstance(error, public(refused)), f"NumPy raises {refused!r}; the card {error!r}"
+        return
+    if error is not None:
+        raise error
+    compare(expected, found, case)
+
+
+def compare(expected: Any, found: Any, case: Case) -> None:
+    """Check structure, dtype, shape and values; floats within the rounding of their dtype."""
+    if isinstance(expected, list | tuple):
+        assert len(expected) == len(found)
+        for one, other in zip(expected, found, strict=True):
+            compare(one, other, case)
+        return
+    if isinstance(expected, np.ndarray) and expected.ndim:
+        assert isinstance(found, AscendArray), type(found)
+    one = np.asarray(expected)
+    other = np.asarray(asnumpy(found) if isinstance(found, AscendArray) else found)
+    assert one.dtype == other.dtype, f"dtype {other.dtype}, NumPy gives {one.dtype}"
+    assert one.shape == other.shape, f"shape {other.shape}, NumPy gives {one.shape}"
+    if one.dtype.kind not in "fc":
+        np.testing.assert_array_equal(other, one)
+        return
+    size = one.dtype.itemsize // (2 if one.dtype.kind == "c" else 1)
+    rtol, atol = max(TOLERANCE[size], case.rtol), max(TOLERANCE[size], case.atol)
+    wide = np.complex128 if one.dtype.kind == "c" else np.float64
+    np.testing.assert_allclose(other.astype(wide), one.astype(wide), rtol=rtol, atol=atol)
+    if case.zeros and one.dtype.kind == "f":
+        zero = (one == 0) & (other == 0)
+        np.testing.assert_array_equal(np.signbit(other)[zero], np.signbit(one)[zero])
