@@ -44,6 +44,8 @@ class Case(NamedTuple):
         Widen the tolerance of the dtype (see ``runner.TOLERANCE``), with a reason in a comment.
     zeros : bool
         Whether the signs of zeros are compared.
+    exact : bool
+        Whether the values must be equal to the last bit.
     """
 
     function: Callable[..., Any]
@@ -51,6 +53,7 @@ class Case(NamedTuple):
     rtol: float = 0.0
     atol: float = 0.0
     zeros: bool = True
+    exact: bool = False
 
 
 class Call(NamedTuple):
@@ -69,7 +72,8 @@ class Strided(NamedTuple):
 
     def view(self, array: Any) -> Any:
         """Return the view of either library's array."""
-        return array[self.index].transpose(self.order) if self.order else array[self.index]
+        # an array without axes stays one: NumPy's x[()] is a scalar
+        return array[self.index].transpose(self.order) if self.index else array
 
     @property
     def host(self) -> np.ndarray[Any, Any]:
@@ -97,7 +101,7 @@ def elements(dtype: Any, shape: Sequence[int], seed: int, special: bool) -> np.n
         found = random.integers(low, 10, shape).astype(dtype)
         awkward = [np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1]
     elif dtype.kind == "c":
-        found = (random.normal(size=shape) * 3 + 1j * random.normal(size=shape)).astype(dtype)
+        found = np.asarray(random.normal(size=shape) * 3 + 1j * random.normal(size=shape), dtype)
         awkward = [complex(np.nan, 0), 0, complex(np.inf, 1), 1, -1, 1j]
     else:
         found = (random.normal(size=shape) * 3).astype(dtype)
