@@ -128,8 +128,12 @@ def arrays(
     shape: st.SearchStrategy[tuple[int, ...]] | tuple[int, ...] | None = None,
     special: bool = True,
     strided: bool = True,
+    reverse: bool = True,
 ) -> Strided:
-    """Arrays of one of `dtypes`; `shape` is the shape of the view, or a strategy of shapes."""
+    """Arrays of one of `dtypes`; `shape` is the shape of the view, or a strategy of shapes.
+
+    Without `reverse` no step is negative: the card has no such views to write through.
+    """
     dtype = draw(st.sampled_from(dtypes))
     wanted = shape if isinstance(shape, tuple) else draw(shapes() if shape is None else shape)
     seed = draw(st.integers(0, 2**20))
@@ -138,7 +142,7 @@ def arrays(
     order = tuple(draw(st.permutations(range(len(wanted)))))
     # the base's axis i becomes the view's axis order.index(i)
     lengths = [wanted[order.index(i)] for i in range(len(wanted))]
-    steps = [draw(st.sampled_from((1, 1, 2, -1))) for _ in lengths]
+    steps = [draw(st.sampled_from((1, 1, 2, -1 if reverse else 3))) for _ in lengths]
     base = [n * abs(step) for n, step in zip(lengths, steps, strict=True)]
     index = tuple(slice(None, None, step) for step in steps)
     return Strided(elements(dtype, base, seed, special), index, order)
