@@ -14,12 +14,14 @@ from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
 from daskasc.device._staging import StagingPool, staging
 from daskasc.device._state import attach, current, detach, has_card, on_change
 from daskasc.device._torch import torch
+from daskasc.device._transfer import Transfer
 
 __all__ = [
     "Backend",
     "Counters",
     "MemoryInfo",
     "StagingPool",
+    "Transfer",
     "attach",
     "count",
     "counters",

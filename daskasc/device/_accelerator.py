@@ -2,20 +2,31 @@
 
 ``torch.npu`` mirrors ``torch.cuda``'s public functions, so one class serves both; a subclass
 names the module and adds what differs. Written against these public functions only.
+
+Copies that run behind the caller go through pinned buffers in pieces. Each piece is queued on the
+calling thread's stream with an event right behind it, and its buffer goes back to the pool with
+that event; nothing waits for the stream or the device as a whole.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from daskasc.device._backend import Backend, MemoryInfo, as_bits, limited, to_host
+from daskasc.device._backend import Backend, MemoryInfo, as_bits, host_view, limited, to_host
 from daskasc.device._counters import counters
-from daskasc.device._dtypes import torch_dtype
-from daskasc.device._staging import staging
+from daskasc.device._dtypes import BFLOAT16, numpy_dtype, torch_dtype
+from daskasc.device._staging import Loan, staging
 from daskasc.device._torch import torch
+from daskasc.device._transfer import Event, Transfer, pieces
 from daskasc.errors import DeviceUnavailableError
+
+PIECE = 1 << 24  # bytes of a pinned buffer in a copy that is made in pieces
 
 
 class AcceleratorBackend(Backend):
@@ -47,26 +58,102 @@ class AcceleratorBackend(Backend):
         """Wait for the calling thread's current stream."""
         self._driver.current_stream().synchronize()
 
-    def upload(self, array: np.ndarray[Any, Any]) -> Any:
-        """Copy to the card; arrays that torch cannot take as they are go through staging."""
-        module = torch()
-        bits = as_bits(array) if array.flags.c_contiguous else array
-        counters.add("host_to_device_bytes", array.nbytes)
-        dtype = torch_dtype(array.dtype)
-        if bits.flags.c_contiguous and bits.flags.writeable and bits.dtype.isnative:
-            result = module.from_numpy(bits).to(self.torch_device)
-        else:
-            with staging.take(array.nbytes) as buffer:
-                packed = buffer.view(array.dtype.newbyteorder("=")).reshape(array.shape)
-                np.copyto(packed, array)
-                result = module.from_numpy(as_bits(packed)).to(self.torch_device)
-                # the buffer goes to the next taker when this block ends
-                self.synchronize()
-        return result.view(dtype) if result.dtype is not dtype else result
+    def upload(self, array: np.ndarray[Any, Any], blocking: bool = True) -> Any:
+        """Copy straight to the card, or in pieces through pinned buffers.
 
-    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
+        Arrays that torch cannot take as they are (strided, read-only, of the other byte order)
+        go through pinned buffers in any case.
+        """
+        module = torch()
+        dtype = torch_dtype(array.dtype)
+        flags = array.flags
+        if blocking and flags.c_contiguous and flags.writeable and array.dtype.isnative:
+            result = module.from_numpy(as_bits(array)).to(self.torch_device)
+            counters.add("host_to_device_bytes", array.nbytes)
+            return result.view(dtype) if result.dtype is not dtype else result
+        result = module.empty(array.shape, dtype=dtype, device=self.torch_device)
+        self.fill(result, array)
+        return result
+
+    def fill(self, tensor: Any, array: np.ndarray[Any, Any]) -> None:
+        """Copy in pieces through pinned buffers; allocates nothing on the card.
+
+        (But for the piece itself where `tensor` is not contiguous.)
+        """
+        dtype = numpy_dtype(tensor.dtype)
+        for index in pieces(array.shape, PIECE // dtype.itemsize):
+            part = array[index]
+            with self._lent(part.size * dtype.itemsize) as loan:
+                packed = _typed(loan, dtype, part.shape)
+                np.copyto(packed, part, casting="unsafe")
+                source = torch().from_numpy(as_bits(packed)).view(tensor.dtype)
+                self._queue(tensor[index], source)
+                loan.release(self._mark())
+        counters.add("host_to_device_bytes", array.nbytes)
+
+    def download(
+        self, tensor: Any, out: np.ndarray[Any, Any] | None = None
+    ) -> np.ndarray[Any, Any]:
         """Copy to the host; waits for the card."""
-        return to_host(tensor)
+        if out is None:
+            return to_host(tensor)
+        # one piece is unpacked while the next one is copied
+        under_way: deque[Transfer] = deque()
+        for index in pieces(out.shape, PIECE // out.itemsize):
+            under_way.append(self.start_download(tensor[index], out[index]))
+            if len(under_way) > 1:
+                under_way.popleft().synchronize()
+        for transfer in under_way:
+            transfer.synchronize()
+        return out
+
+    def start_download(self, tensor: Any, out: np.ndarray[Any, Any] | None = None) -> Transfer:
+        """Copy into new pinned memory, or through a pinned buffer into `out`."""
+        module = torch()
+        tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        dtype = numpy_dtype(tensor.dtype)
+        counters.add("device_to_host_bytes", tensor.numel() * dtype.itemsize)
+        if out is None:
+            host = self._pinned(tensor.shape, tensor.dtype)
+            self._queue(host, tensor)
+            return Transfer(host_view(host), self._mark())
+        with self._lent(tensor.numel() * dtype.itemsize) as loan:
+            packed = _typed(loan, dtype, tuple(tensor.shape))
+            bits = tensor.view(module.int16) if dtype == BFLOAT16 else tensor
+            self._queue(module.from_numpy(as_bits(packed)), bits)
+            event = self._mark()
+
+        def arrive() -> None:
+            np.copyto(out, packed)
+            loan.release()
+
+        return Transfer(out, event, arrive, functools.partial(loan.release, event))
+
+    @contextlib.contextmanager
+    def _lent(self, nbytes: int) -> Iterator[Loan]:
+        """Lend a buffer to a block, which releases it itself unless it raises."""
+        loan = staging.lend(nbytes)
+        try:
+            yield loan
+        except BaseException:
+            # what was queued may still use the buffer; if waiting fails, nobody gets it again
+            self.synchronize()
+            loan.release()
+            raise
+
+    def _queue(self, target: Any, source: Any) -> None:
+        """Queue a copy between pinned memory and the card on the current stream."""
+        target.copy_(source, non_blocking=True)
+
+    def _mark(self) -> Event:
+        """Event behind what the calling thread has queued."""
+        event: Event = self._driver.Event()
+        event.record()
+        return event
+
+    def _pinned(self, shape: Any, dtype: Any) -> Any:
+        """Return a new tensor in pinned host memory."""
+        return torch().empty(shape, dtype=dtype, pin_memory=True)
 
     def memory(self) -> MemoryInfo:
         """Figures of the allocator, cached free blocks not included."""
@@ -91,8 +178,9 @@ class AcceleratorBackend(Backend):
 
     def host_buffer(self, nbytes: int) -> np.ndarray[Any, Any]:
         """Return pinned host memory."""
-        module = torch()
-        buffer: np.ndarray[Any, Any] = module.empty(
-            nbytes, dtype=module.uint8, pin_memory=True
-        ).numpy()
+        buffer: np.ndarray[Any, Any] = self._pinned(nbytes, torch().uint8).numpy()
         return buffer
+
+
+def _typed(loan: Loan, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return loan.buffer.view(dtype).reshape(shape)

@@ -17,6 +17,7 @@ import numpy as np
 from daskasc.device._counters import counters
 from daskasc.device._dtypes import BFLOAT16, torch_dtype
 from daskasc.device._torch import torch
+from daskasc.device._transfer import Transfer
 
 
 class MemoryInfo(NamedTuple):
@@ -69,12 +70,26 @@ class Backend(abc.ABC):
         """Wait until the card has done what the calling thread queued."""
 
     @abc.abstractmethod
-    def upload(self, array: np.ndarray[Any, Any]) -> Any:
-        """Copy a NumPy array of any strides and byte order into a new tensor on the card."""
+    def upload(self, array: np.ndarray[Any, Any], blocking: bool = True) -> Any:
+        """Copy a NumPy array of any strides and byte order into a new tensor on the card.
+
+        `array` may be changed afterwards in any case. With `blocking` False the copy runs behind
+        the caller, out of pinned buffers; what the caller queues later runs after it.
+        """
 
     @abc.abstractmethod
-    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
-        """Copy a tensor into a new NumPy array."""
+    def fill(self, tensor: Any, array: np.ndarray[Any, Any]) -> None:
+        """Copy a NumPy array of the same shape into an existing tensor, converting its dtype."""
+
+    @abc.abstractmethod
+    def download(
+        self, tensor: Any, out: np.ndarray[Any, Any] | None = None
+    ) -> np.ndarray[Any, Any]:
+        """Copy a tensor into a new NumPy array, or into `out` of the same shape and dtype."""
+
+    @abc.abstractmethod
+    def start_download(self, tensor: Any, out: np.ndarray[Any, Any] | None = None) -> Transfer:
+        """Begin such a copy, in the order of the calling thread's stream."""
 
     @abc.abstractmethod
     def memory(self) -> MemoryInfo:
@@ -126,6 +141,16 @@ def _copy_down(tensor: Any) -> np.ndarray[Any, Any]:
         return np.array(tensor.numpy(), order="C", copy=True)
     host: np.ndarray[Any, Any] = tensor.contiguous().cpu().numpy()
     return host
+
+
+def host_view(tensor: Any) -> np.ndarray[Any, Any]:
+    """NumPy array over the memory of a tensor on the host, bfloat16 included."""
+    module = torch()
+    if tensor.dtype is module.bfloat16:
+        bits: np.ndarray[Any, Any] = tensor.view(module.int16).numpy()
+        return bits.view(BFLOAT16)
+    view: np.ndarray[Any, Any] = tensor.numpy()
+    return view
 
 
 def as_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

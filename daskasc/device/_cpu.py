@@ -19,12 +19,15 @@ from daskasc.device._backend import (
     Backend,
     MemoryInfo,
     host_memory,
+    host_view,
     limited,
     to_host,
     to_host_tensor,
 )
+from daskasc.device._counters import counters
 from daskasc.device._discovery import count
 from daskasc.device._torch import torch
+from daskasc.device._transfer import Transfer
 
 
 class CpuBackend(Backend):
@@ -50,13 +53,28 @@ class CpuBackend(Backend):
     def synchronize(self) -> None:
         """Nothing to do: operators on the host have finished when they return."""
 
-    def upload(self, array: np.ndarray[Any, Any]) -> Any:
+    def upload(self, array: np.ndarray[Any, Any], blocking: bool = True) -> Any:
         """Copy into torch's memory, so that the source can be reused at once."""
         return to_host_tensor(array)
 
-    def download(self, tensor: Any) -> np.ndarray[Any, Any]:
+    def fill(self, tensor: Any, array: np.ndarray[Any, Any]) -> None:
+        """Copy into the tensor's memory."""
+        np.copyto(host_view(tensor), array, casting="unsafe")
+        counters.add("host_to_device_bytes", array.nbytes)
+
+    def download(
+        self, tensor: Any, out: np.ndarray[Any, Any] | None = None
+    ) -> np.ndarray[Any, Any]:
         """Copy out of torch's memory."""
-        return to_host(tensor)
+        if out is None:
+            return to_host(tensor)
+        np.copyto(out, host_view(tensor.detach().resolve_conj().resolve_neg()))
+        counters.add("device_to_host_bytes", out.nbytes)
+        return out
+
+    def start_download(self, tensor: Any, out: np.ndarray[Any, Any] | None = None) -> Transfer:
+        """Copy at once: the transfer is done when it is returned."""
+        return Transfer(self.download(tensor, out))
 
     def memory(self) -> MemoryInfo:
         """Bytes of the storages that live arrays hold; capacity is the limit, or a fair share."""
