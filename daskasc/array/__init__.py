@@ -12,6 +12,7 @@ from typing import Any
 import dask.array
 import numpy as np
 
+from daskasc import device
 from daskasc.array import (
     _array_api,
     _table,  # noqa: F401 - fills the table of functions
@@ -20,7 +21,6 @@ from daskasc.array import (
 )
 from daskasc.array._array import AscendArray
 from daskasc.array._array_api import VERSION as __array_api_version__
-from daskasc.array._array_api import from_dlpack
 from daskasc.array._array_api import namespace_info as __array_namespace_info__
 from daskasc.array._creation import (
     arange,
@@ -37,6 +37,7 @@ from daskasc.array._creation import (
     zeros_like,
 )
 from daskasc.array._dispatch import TABLE
+from daskasc.array._interchange import from_dlpack, synchronize
 from daskasc.array._namespace import find
 from daskasc.array._ranges import linspace
 from daskasc.array._storage import from_numpy
@@ -65,14 +66,24 @@ __all__ = [
     "ones",
     "ones_like",
     "solve_triangular",
+    "synchronize",
     "zeros",
     "zeros_like",
 ]
 
 
-def asnumpy(x: Any) -> np.ndarray[Any, Any]:
-    """NumPy array of an AscendArray or of anything that NumPy takes."""
-    return x.asnumpy() if isinstance(x, AscendArray) else np.asarray(x)
+def asnumpy(x: Any, out: Any = None, blocking: bool = True) -> Any:
+    """NumPy array of an AscendArray or of anything that NumPy takes.
+
+    See :meth:`AscendArray.asnumpy` for `out` and `blocking`.
+    """
+    if isinstance(x, AscendArray):
+        return x.asnumpy(out, blocking)
+    host = np.asarray(x)
+    if out is not None:
+        np.copyto(out, host)
+        host = out
+    return host if blocking else device.Transfer(host)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _operators, _storage
+from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
@@ -39,8 +39,9 @@ class AscendArray:
     Parameters
     ----------
     tensor : torch.Tensor, or tuple or list of int
-        The elements; kept, not copied. A shape makes uninitialised elements of `dtype`, as
-        ``numpy.ndarray(shape, dtype)`` does; libraries that copy an array's type rely on it.
+        The elements, on this process's card; kept, not copied, without gradient. A shape makes
+        uninitialised elements of `dtype`, as ``numpy.ndarray(shape, dtype)`` does; libraries that
+        copy an array's type rely on it.
     dtype : dtype_like, optional
         Only with a shape.
     """
@@ -63,8 +64,7 @@ class AscendArray:
                 f"AscendArray takes a torch tensor; got {type(tensor).__name__}. "
                 "Use daskasc.array.asarray for other things"
             )
-        device.numpy_dtype(tensor.dtype)
-        self._t = tensor.detach() if tensor.requires_grad else tensor
+        self._t = _interchange.adopt(tensor)
         _storage.account(self)
 
     # -- attributes
@@ -157,11 +157,45 @@ class AscendArray:
 
     # -- to the host, explicitly and not
 
-    def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Copy the elements into a NumPy array."""
-        return device.current().download(self._t)
+    def asnumpy(self, out: Any = None, blocking: bool = True) -> Any:
+        """Copy the elements into a NumPy array.
+
+        Parameters
+        ----------
+        out : ndarray, optional
+            Takes the elements; of the same shape and dtype, any strides.
+        blocking : bool, optional
+            False: return at once, with the copy queued behind the work so far.
+
+        Returns
+        -------
+        ndarray, or daskasc.device.Transfer
+            With `blocking` False an object with ``synchronize()``, ``done()`` and ``result()``,
+            which wait for this copy only. `out` must not be read before that.
+        """
+        return _interchange.asnumpy(self, out, blocking)
 
     get = asnumpy
+
+    def copy_from(self, source: Any, casting: str = "same_kind") -> None:
+        """Fill the array with other elements, without new memory on the card.
+
+        Parameters
+        ----------
+        source : array_like, AscendArray or torch.Tensor
+            Broadcasts to the array's shape. Host memory goes through pinned buffers in pieces
+            and may be changed when this returns.
+        casting : str, optional
+            NumPy's casting rule.
+
+        Raises
+        ------
+        TypeError
+            The casting rule forbids the conversion.
+        ValueError
+            The shape does not broadcast, or the tensor is on another device.
+        """
+        _interchange.copy_from(self, source, casting)
 
     def item(self, *index: Any) -> Any:
         """Return one element as a Python scalar."""
@@ -246,9 +280,7 @@ class AscendArray:
         dl_device: Any = None,
         copy: bool | None = None,
     ) -> Any:
-        return self._t.__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
+        return _interchange.to_dlpack(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> Any:
         return self._t.__dlpack_device__()

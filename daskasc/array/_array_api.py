@@ -79,13 +79,6 @@ def namespace_info() -> NamespaceInfo:
     return NamespaceInfo()
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """AscendArray of anything with ``__dlpack__``, without a copy where memory allows."""
-    _check(device)
-    array = wrap(torch.from_dlpack(x))
-    return array.copy() if copy else array
-
-
 @dataclass(frozen=True)
 class FloatInfo:
     """Limits of a floating-point dtype, as Python numbers."""

@@ -16,6 +16,7 @@ from daskasc import device
 from daskasc.array import _dispatch, _indexing
 from daskasc.array._dispatch import implements
 from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
+from daskasc.array._interchange import adopt
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
 _FLOAT64 = np.dtype("f8")
@@ -52,7 +53,9 @@ def asarray(
     if _dispatch.is_array(a) and (dtype is None or a.dtype == np.dtype(dtype)):
         return a.copy() if copy else a
     if isinstance(a, torch.Tensor):
-        return wrap(a if dtype is None else cast(a, torch_dtype(dtype)))
+        tensor = adopt(a)
+        made = tensor if dtype is None else cast(tensor, torch_dtype(dtype))
+        return wrap(made.clone() if copy and made is tensor else made)
     if dtype is not None and not _dispatch.is_array(a) and not _nested_arrays(a):
         # converted by NumPy, so that Python integers out of range raise as they do there
         return from_numpy(np.asarray(a, dtype))

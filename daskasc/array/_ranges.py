@@ -17,6 +17,7 @@ from daskasc.array._dispatch import implements, is_array, on_host
 from daskasc.array._dtypes import result, torch
 from daskasc.array._reductions import truth
 from daskasc.array._storage import from_numpy, tensor_of, wrap
+from daskasc.errors import UnsupportedDTypeError
 
 
 def _scalar(value: Any) -> Any:
@@ -214,9 +215,22 @@ for _maker in _MADE:
 
 @implements(np.load)
 def load(*args: Any, **kwargs: Any) -> Any:
-    """As :func:`numpy.load`; an archive of several arrays stays NumPy's."""
+    """As :func:`numpy.load`; an archive of several arrays gives a dict of them.
+
+    Arrays without a form on the card (strings, objects) stay NumPy's.
+    """
     found = np.load(*args, **kwargs)
-    return from_numpy(found) if isinstance(found, np.ndarray) else found
+    if not isinstance(found, np.lib.npyio.NpzFile):
+        return _onto_card(found)
+    with found:
+        return {name: _onto_card(found[name]) for name in found.files}
+
+
+def _onto_card(value: Any) -> Any:
+    try:
+        return from_numpy(value) if isinstance(value, np.ndarray) else value
+    except UnsupportedDTypeError:
+        return value
 
 
 @implements(np.asarray_chkfinite)

@@ -73,8 +73,17 @@ def account(array: Any) -> None:
         array._lease = _Lease(_accounts, array._t)
 
 
-def from_numpy(array: Any) -> Any:
+def from_numpy(array: Any, *, blocking: bool = True) -> Any:
     """AscendArray with a copy of a NumPy array (or scalar) on this process's card.
+
+    Parameters
+    ----------
+    array : array_like
+        May be changed when this returns.
+    blocking : bool, optional
+        False: the copy runs behind the caller, out of pinned buffers. It is queued on the calling
+        thread's current stream (``with torch.npu.stream(s)`` chooses another), ahead of whatever
+        is computed from the array there.
 
     Raises
     ------
@@ -83,7 +92,7 @@ def from_numpy(array: Any) -> Any:
     """
     host = np.asarray(array)
     torch_dtype(host.dtype)
-    return wrap(device.current().upload(host))
+    return wrap(device.current().upload(host, blocking))
 
 
 def tensor_of(value: Any, dtype: Any = None) -> Any:

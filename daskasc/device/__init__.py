@@ -7,7 +7,7 @@ can ask for kinds, counts and environments. ``npu`` is the real backend; ``cuda`
 
 from __future__ import annotations
 
-from daskasc.device._backend import Backend, MemoryInfo
+from daskasc.device._backend import Backend, MemoryInfo, host_view
 from daskasc.device._counters import Counters, counters
 from daskasc.device._discovery import count, resolve, visibility_env
 from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
@@ -28,6 +28,7 @@ __all__ = [
     "current",
     "detach",
     "has_card",
+    "host_view",
     "numpy_dtype",
     "numpy_dtypes",
     "on_change",
