@@ -21,11 +21,11 @@ import dask.config
 import numpy as np
 
 from daskasc import config, device
-from daskasc.errors import PrecisionWarning
+from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
+from daskasc.errors import PrecisionWarning, UnsupportedDTypeError
 
 torch: Any = device.torch()
 NUMPY = device.numpy_dtypes()
-torch_dtype = device.torch_dtype
 BFLOAT16 = NUMPY[torch.bfloat16]
 
 TWINS: dict[Any, Any] = {
@@ -51,6 +51,26 @@ _BF16_WITH: dict[np.dtype[Any], np.dtype[Any]] = {
 _said_precision = False
 _lock = threading.Lock()
 _settings = dask.config.config
+
+
+def torch_dtype(dtype: Any) -> Any:
+    """Torch's dtype for a NumPy dtype of either byte order.
+
+    Raises
+    ------
+    MeetsTimes
+        It is a dtype of times: an UnsupportedDTypeError that :func:`_dispatch.call` acts on.
+    UnsupportedDTypeError
+        It has no representation on a card.
+    """
+    try:
+        return device.torch_dtype(dtype)
+    except UnsupportedDTypeError:
+        if np.dtype(dtype).kind in "mM":
+            raise MeetsTimes(
+                f"dtype {np.dtype(dtype)} has no tensors: {NO_NUMBERS}"
+            ) from None
+        raise
 
 
 def is_float(tensor: Any) -> bool:
@@ -108,22 +128,40 @@ def promote(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     return current
 
 
-def resolve(ufunc: np.ufunc, types: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+def resolve(
+    ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None, casting: str = "same_kind"
+) -> tuple[np.dtype[Any], ...]:
     """Dtypes of the loop that NumPy takes for operands of these dtypes or Python scalar types.
 
-    Returns the input dtypes, then the output dtypes. Raises NumPy's TypeError where it has none.
+    Returns the input dtypes, then the output dtypes. `dtype` and `casting` are the ufunc's
+    arguments. Raises NumPy's TypeError where it has no loop, or may not cast the operands to it.
     """
-    strong = [t for t in types if isinstance(t, np.dtype)]
+    strong = [t for t in (*types, dtype) if isinstance(t, np.dtype)]
     if BFLOAT16 not in strong:
-        return tuple(ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout)))
-    common = promote(*strong)
+        return _loop(ufunc, types, dtype, casting)
+    common = BFLOAT16 if dtype == BFLOAT16 else promote(*strong)
     if common != BFLOAT16:
+        if casting in ("no", "equiv"):
+            raise TypeError(
+                f"Cannot cast ufunc '{ufunc.__name__}' input from {BFLOAT16!r} to {common!r} with "
+                f"casting rule '{casting}'"
+            )
         types = tuple(common if t == BFLOAT16 else t for t in types)
-        return tuple(ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout)))
+        return _loop(ufunc, types, dtype, casting)
     half = np.dtype("f2")
     stand_ins = tuple(half if isinstance(t, np.dtype) else t for t in types)
-    found = ufunc.resolve_dtypes((*stand_ins, *(None,) * ufunc.nout))
+    found = _loop(ufunc, stand_ins, None if dtype is None else half, casting)
     return tuple(BFLOAT16 if t == half else t for t in found)
+
+
+def _loop(
+    ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any, casting: Any
+) -> tuple[np.dtype[Any], ...]:
+    unset = (None,) * ufunc.nout
+    if dtype is None:
+        return tuple(ufunc.resolve_dtypes((*types, *unset), casting=casting))
+    signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+    return tuple(ufunc.resolve_dtypes((*types, *unset), signature=signature, casting=casting))
 
 
 def narrow(dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:

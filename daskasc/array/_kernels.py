@@ -21,7 +21,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _elementwise as rows
-from daskasc.array import _unsigned
+from daskasc.array import _special, _unsigned
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -63,6 +63,17 @@ def table() -> dict[Any, Kernel]:
     return fresh
 
 
+def remember(known: dict[Any, Kernel], key: Any, entry: Kernel, kernel: Kernel) -> None:
+    """Put `entry`, made of `kernel`, into a table, unless calls have to be seen on the slow way.
+
+    The slow way catches kernels that ask for the host, and tells an observer of each call.
+    """
+    if getattr(kernel, "may_need_host", False):
+        return
+    with _lock:
+        known[key] = entry
+
+
 def _forget() -> None:
     with _lock:
         _cache.clear()
@@ -73,7 +84,9 @@ def _forget() -> None:
 device.on_change(_forget)
 
 
-def kernel(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None) -> Kernel | None:
+def kernel(
+    ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None, casting: str = "same_kind"
+) -> Kernel | None:
     """Kernel of a ufunc for operands of these NumPy dtypes or Python scalar types.
 
     Parameters
@@ -83,6 +96,8 @@ def kernel(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None) -> Kernel
         A dtype for an array operand; ``int``, ``float`` or ``complex`` for a Python scalar.
     dtype : numpy.dtype, optional
         The ufunc's ``dtype=`` argument.
+    casting : str
+        The ufunc's ``casting=`` argument, here for the operands.
 
     Returns
     -------
@@ -92,27 +107,22 @@ def kernel(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any = None) -> Kernel
     Raises
     ------
     TypeError
-        NumPy has no loop for these operands.
+        NumPy has no loop for these operands, or does not cast them to it.
     """
-    key = (ufunc, types, dtype)
+    key = (ufunc, types, dtype, casting)
     try:
         return _cache[key]
     except KeyError:
         pass
     with _lock:
-        _cache[key] = found = _with_policy(ufunc, types, dtype)
+        _cache[key] = found = _with_policy(ufunc, types, dtype, casting)
     return found
 
 
-def _with_policy(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any) -> Kernel | None:
-    if dtype is None:
-        loop = resolve(ufunc, types)
-    else:
-        signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
-        unset = (None,) * ufunc.nout
-        loop = tuple(
-            ufunc.resolve_dtypes((*types, *unset), signature=signature, casting="same_kind")
-        )
+def _with_policy(
+    ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any, casting: str
+) -> Kernel | None:
+    loop = resolve(ufunc, types, dtype, casting)
     exact = _build(ufunc, types, loop)
     narrowed = narrow(loop)
     if dtype is not None or narrowed[ufunc.nin :] == loop[ufunc.nin :]:
@@ -132,10 +142,10 @@ def _with_policy(ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any) -> Kernel 
 
 
 def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Kernel | None:
-    name = ufunc.__name__
-    row = rows.ROWS.get(name)
-    if row is None:
+    found = _row(ufunc)
+    if found is None:
         return None
+    name, row = found
     try:
         ins = tuple(torch_dtype(d) for d in loop[: ufunc.nin])
         outs = tuple(torch_dtype(d) for d in loop[ufunc.nin :])
@@ -144,15 +154,15 @@ def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Ke
     backend = device.current()
     if not all(backend.supports(name, d.name) for d in loop[: ufunc.nin]):
         return None
-    if name in ("add", "subtract") and ins[0] not in COMPLEX:
-        row = torch.add if name == "add" else torch.sub  # the bare function, for the fast path
+    if ins[0] not in COMPLEX:
+        row = (rows.FLOAT_ROWS if ins[0] in FLOATS else rows.REAL_ROWS).get(name, row)
     core = _core(name, row, ins, outs)
     if core is None:
         return None
     # by class: np.dtype('f8') == float is True
     places = [i for i, kind in enumerate(types) if isinstance(kind, type)]
     if places:
-        return _with_scalars(name, core, ins, outs, places, loop)
+        return _with_scalars(name, core, ins, outs, places, types, loop)
     if all(given == wanted for given, wanted in zip(types, loop, strict=False)):
         return core
     if len(ins) == 1:
@@ -162,6 +172,11 @@ def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Ke
         first, second = ins
         return lambda a, b: core(cast(a, first), cast(b, second))
     return lambda *operands: core(*(cast(t, d) for t, d in zip(operands, ins, strict=True)))
+
+
+def _row(ufunc: np.ufunc) -> tuple[str, Kernel] | None:
+    name = rows.NAMES.get(ufunc)
+    return _special.find(ufunc) if name is None else (name, rows.ROWS[name])
 
 
 def _core(name: str, row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel | None:
@@ -232,11 +247,12 @@ def _with_scalars(
     ins: tuple[Any, ...],
     outs: tuple[Any, ...],
     places: list[int],
+    types: tuple[Any, ...],
     loop: tuple[Any, ...],
 ) -> Kernel:
     """Kernel whose operands at `places` are Python scalars, converted as NumPy does."""
     if len(ins) == 2 and len(places) == 1:
-        direct = _direct(name, ins, outs, places[0], loop)
+        direct = _direct(name, ins, places[0], types, loop)
         if direct is not None:
             return direct
 
@@ -254,7 +270,7 @@ def _with_scalars(
 
 
 def _direct(
-    name: str, ins: tuple[Any, ...], outs: tuple[Any, ...], place: int, loop: tuple[Any, ...]
+    name: str, ins: tuple[Any, ...], place: int, types: tuple[Any, ...], loop: tuple[Any, ...]
 ) -> Kernel | None:
     """Hand the scalar to torch as it is, where that gives NumPy's bits."""
     row = rows.SCALAR_ROWS.get(name)
@@ -268,6 +284,13 @@ def _direct(
     if loop[0].kind == "c" and (name in ("add", "subtract") or name in rows.ORDERED):
         return None
     numpy_dtype = loop[0]
+    as_given = types[1 - place] == numpy_dtype
+    if as_given and dtype in FLOATS:
+        if types[place] is float:
+            return row
+        if place == 0:
+            return lambda scalar, tensor: row(float(scalar), tensor)
+        return lambda tensor, scalar: row(tensor, float(scalar))
     convert: Any = int
     if dtype in FLOATS:
         convert = float
@@ -311,6 +334,8 @@ def scalar_tensor(value: Any, dtype: np.dtype[Any], place: Any) -> Any:
     """0-d tensor of a Python scalar, converted by NumPy's rules for weak scalars."""
     if dtype.kind in "iu":
         check_integer(value, dtype)
+    elif dtype.kind in "fcV":
+        value = complex(value) if dtype.kind == "c" else float(value)
     if dtype.name in ("uint16", "uint32", "uint64"):
         return torch.from_numpy(np.asarray(value, dtype)).to(place)
     return torch.full((), value, dtype=torch_dtype(dtype), device=place)

@@ -12,13 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _kernels
-from daskasc.array._dispatch import NeedsHost, into, is_array, name_of, on_host
+from daskasc.array import _kernels, _storage
+from daskasc.array._dispatch import (
+    MeetsTimes,
+    NeedsHost,
+    into,
+    is_array,
+    name_of,
+    on_host,
+    with_times,
+)
 from daskasc.array._dtypes import NUMPY, cast, torch
 from daskasc.array._storage import from_numpy, wrap
 
 Operator = Callable[[Any, Any], Any]
 _SCALARS = _kernels.SCALARS
+_SMALL = _storage.SMALL
+_new = object.__new__
 _HOST = (np.ndarray, np.generic, bool, list, tuple)
 _IN_PLACE = {"add": "add_", "subtract": "sub_", "multiply": "mul_", "divide": "div_"}
 
@@ -31,20 +41,26 @@ def accepts(value: Any, cls: Any) -> bool:
     return isinstance(value, np.generic)
 
 
-def apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None) -> Any:
+def apply(
+    ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Result array(s) of a ufunc on operands that :func:`accepts` accepts."""
     tensors: list[Any] = []
     types: list[Any] = []
-    for value in operands:
-        kind = type(value)
-        if kind in _SCALARS:
-            tensors.append(value)
-            types.append(kind)
-            continue
-        tensor = value._t if hasattr(value, "_t") else from_numpy(value)._t
-        tensors.append(tensor)
-        types.append(NUMPY[tensor.dtype])
-    found = _kernels.kernel(ufunc, tuple(types), dtype)
+    try:
+        for value in operands:
+            kind = type(value)
+            if kind in _SCALARS:
+                tensors.append(value)
+                types.append(kind)
+                continue
+            tensor = value._t if hasattr(value, "_t") else from_numpy(value)._t
+            tensors.append(tensor)
+            types.append(NUMPY[tensor.dtype])
+    except MeetsTimes:
+        kwargs = {} if dtype is None else {"dtype": dtype}
+        return with_times(ufunc, operands, {**kwargs, "casting": casting})
+    found = _kernels.kernel(ufunc, tuple(types), dtype, casting)
     if found is not None:
         if all(isinstance(kind, type) for kind in types):
             tensors = [from_numpy(value)._t for value in tensors]
@@ -55,6 +71,8 @@ def apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None) -> Any:
         else:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
     kwargs = {} if dtype is None else {"dtype": dtype}
+    if casting != "same_kind":
+        kwargs["casting"] = casting
     return on_host(name_of(ufunc), ufunc, operands, kwargs)
 
 
@@ -77,18 +95,25 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
     """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like."""
     table = _kernels.table()
 
+    # the way of a hit, and storage.wrap, written out: calls and lookups are what it costs
     def operator(self: Any, other: Any) -> Any:
-        kind = type(other)
         tensor = self._t
-        if kind is type(self):
-            operand = other._t
-            found = table.get((tensor.dtype, operand.dtype))
-        else:
-            operand = other
-            found = table.get((tensor.dtype, kind))
+        try:
+            if type(other) is type(self):
+                operand = other._t
+                found = table[tensor.dtype][operand.dtype]
+            else:
+                operand = other
+                found = table[tensor.dtype][type(other)]
+        except KeyError:
+            found = None
         if found is None:
             return miss(self, other)
-        return wrap(found(operand, tensor) if reflected else found(tensor, operand))
+        array = _new(type(self))
+        array._t = made = found(tensor, operand)
+        if _storage.accounts is not None and made.nbytes >= _SMALL:
+            _storage.account(array)
+        return array
 
     def miss(self: Any, other: Any) -> Any:
         if not accepts(other, type(self)):
@@ -98,25 +123,46 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
             theirs = NUMPY[other._t.dtype] if kind is type(self) else kind
             ours = NUMPY[self._t.dtype]
             found = _kernels.kernel(ufunc, (theirs, ours) if reflected else (ours, theirs))
-            # kernels that may still ask for the host stay on the slow way, which catches that
-            if (
-                found is not None
-                and ufunc.__name__ in _FAST
-                and not getattr(found, "may_need_host", False)
-            ):
-                table[(self._t.dtype, other._t.dtype if kind is type(self) else kind)] = found
+            if found is not None:
+                row = table.setdefault(self._t.dtype, {})
+                key = other._t.dtype if kind is type(self) else kind
+                _kernels.remember(row, key, _swapped(found) if reflected else found, found)
         return apply(ufunc, (other, self) if reflected else (self, other))
 
     operator.__name__ = f"__{'r' if reflected else ''}{ufunc.__name__}__"
     return operator
 
 
+def _swapped(kernel: Callable[..., Any]) -> Operator:
+    return lambda tensor, operand: kernel(operand, tensor)
+
+
 def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
     """Operator method of a one-operand ufunc."""
+    table = _kernels.table()
 
     def operator(self: Any) -> Any:
+        tensor = self._t
+        try:
+            found = table[tensor.dtype]
+        except KeyError:
+            found = None
+        if found is None:
+            return miss(self)
+        array = _new(type(self))
+        array._t = made = found(tensor)
+        if _storage.accounts is not None and made.nbytes >= _SMALL:
+            _storage.account(array)
+        return array
+
+    def miss(self: Any) -> Any:
+        dtype = self._t.dtype
+        found = _kernels.kernel(ufunc, (NUMPY[dtype],))
+        if found is not None and ufunc.nout == 1:
+            _kernels.remember(table, dtype, found, found)
         return apply(ufunc, (self,))
 
+    operator.__name__ = f"__{ufunc.__name__}__"
     return operator
 
 
@@ -125,7 +171,8 @@ def in_place(ufunc: np.ufunc) -> Operator:
     name = ufunc.__name__
 
     def operator(self: Any, other: Any) -> Any:
-        if not accepts(other, type(self)):
+        # other arrays on the card are for the loop's casting rule to refuse
+        if not accepts(other, type(self)) and not is_array(other):
             return NotImplemented
         self._check_writable()
         tensor = self._t
@@ -160,6 +207,8 @@ def store(ufunc: np.ufunc, result: Any, out: Any, casting: str = "same_kind") ->
             f"non-broadcastable output operand with shape {out.shape} doesn't match the "
             f"broadcast shape {np.broadcast_shapes(result.shape, out.shape)}"
         )
+    if "M" in (kinds := result.dtype.kind + out.dtype.kind) or "m" in kinds:
+        return into(out, result.astype(out.dtype, copy=False))
     return into(out, wrap(cast(result._t, out._t.dtype)))
 
 
@@ -173,8 +222,3 @@ def can_cast(source: np.dtype[Any], target: np.dtype[Any], casting: str) -> bool
         target = half if target.name == "bfloat16" else target
     return np.can_cast(source, target, casting=casting)  # type: ignore[arg-type]
 
-
-_FAST = frozenset(
-    "add subtract multiply divide equal not_equal less less_equal greater greater_equal "
-    "bitwise_and bitwise_or bitwise_xor floor_divide remainder".split()
-)

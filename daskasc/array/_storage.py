@@ -8,7 +8,6 @@ a lease whose finalizer gives the storage back to the accounts.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import Any
 
@@ -21,23 +20,25 @@ from daskasc.errors import UnsupportedDTypeError
 
 _new = object.__new__
 _class: Any = None
-_accounts: Any = None  # the backend that wants to hear of storages, or None
+_times_class: Any = None
+accounts: Any = None  # the backend that wants to hear of storages, or None
+# a storage of fewer bytes is not accounted: its Python objects take as much, and the books of it
+# would take longer than most operators on it
+SMALL = 1024
 
 
 class _Lease:
     """Holds one count of a tensor's storage in a backend's accounts."""
 
-    __slots__ = ("_backend", "_tensor")
+    __slots__ = ("_account", "_release", "_tensor")
 
     def __init__(self, backend: device.Backend, tensor: Any) -> None:
-        self._backend = backend
-        self._tensor = tensor
-        backend.retain(tensor)
+        self._tensor = tensor  # the account ends before its storage is freed
+        self._account = backend.retain(tensor)
+        self._release = backend.release
 
     def __del__(self) -> None:
-        # at interpreter exit torch may be half gone; the accounts do not matter then
-        with contextlib.suppress(Exception):
-            self._backend.release(self._tensor)
+        self._release(self._account)
 
 
 def bind(cls: Any) -> None:
@@ -47,18 +48,32 @@ def bind(cls: Any) -> None:
     _dispatch.from_host = from_numpy
 
 
+def bind_times(cls: Any) -> None:
+    """Announce the class of arrays of times."""
+    global _times_class
+    _times_class = cls
+
+
 def _refresh() -> None:
-    global _accounts
+    global accounts
     backend = device.current() if device.has_card() else None
-    _accounts = backend if backend is not None and backend.accounts else None
+    accounts = backend if backend is not None and backend.accounts else None
 
 
 def wrap(tensor: Any) -> Any:
     """Array around a tensor, unchecked."""
     array = _new(_class)
     array._t = tensor
-    if _accounts is not None:
-        array._lease = _Lease(_accounts, tensor)
+    if accounts is not None and tensor.untyped_storage().nbytes() >= SMALL:
+        array._lease = _Lease(accounts, tensor)
+    return array
+
+
+def wrap_times(ticks: Any, dtype: np.dtype[Any]) -> Any:
+    """Array of times around an int64 array, unchecked."""
+    array = _new(_times_class)
+    array._ticks = ticks
+    array._dtype = dtype
     return array
 
 
@@ -69,8 +84,8 @@ def namespace() -> Any:
 
 def account(array: Any) -> None:
     """Give an array made without :func:`wrap` its lease."""
-    if _accounts is not None:
-        array._lease = _Lease(_accounts, array._t)
+    if accounts is not None:
+        array._lease = _Lease(accounts, array._t)
 
 
 def from_numpy(array: Any, *, blocking: bool = True) -> Any:
@@ -91,6 +106,10 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
         The dtype has no representation on a card.
     """
     host = np.asarray(array)
+    if host.dtype.kind in "mM":
+        # of the same byte order, which the upload turns
+        ticks = host.view(np.dtype(np.int64).newbyteorder(host.dtype.byteorder))
+        return wrap_times(from_numpy(ticks, blocking=blocking), host.dtype.newbyteorder("="))
     torch_dtype(host.dtype)
     return wrap(device.current().upload(host, blocking))
 
@@ -108,6 +127,8 @@ def tensor_of(value: Any, dtype: Any = None) -> Any:
 
 
 def _upload(value: Any) -> Any:
+    if _dispatch.is_array(value):
+        raise _dispatch.MeetsTimes(_dispatch.NO_NUMBERS)
     if isinstance(value, np.ma.MaskedArray):
         raise UnsupportedDTypeError(
             "masked arrays have no form on the card; fill them first, for instance with NaN"
@@ -132,7 +153,7 @@ def stack(tensors: list[Any]) -> Any:
 
 def _holds_array(value: Any) -> bool:
     return any(
-        type(item) is _class or (type(item) in (list, tuple) and _holds_array(item))
+        _dispatch.is_array(item) or (type(item) in (list, tuple) and _holds_array(item))
         for item in value
     )
 

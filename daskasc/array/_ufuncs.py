@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,26 @@ import numpy as np
 from daskasc.array import _dispatch, _operators
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import torch
+from daskasc.array._elementwise import NAMES
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._ufunc_methods import METHODS
+
+# ufunc -> its operator methods (reflected last), which have the fast path; empty: none
+_fast: dict[np.ufunc, tuple[Any, ...]] = {}
+_lock = threading.Lock()
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Implement ``__array_ufunc__`` of the class."""
     cls = type(self)
+    if not kwargs and method == "__call__":
+        operators = _fast.get(ufunc)
+        if operators is None:
+            operators = _operators_of(ufunc)
+        if operators:
+            if type(inputs[0]) is cls:
+                return operators[0](*inputs)
+            return operators[-1](inputs[1], inputs[0])
     out = kwargs.get("out") or ()
     for value in (*inputs, *(x for x in out if x is not None)):
         if not _operators.accepts(value, cls):
@@ -47,6 +61,18 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
     return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs)
 
 
+def _operators_of(ufunc: np.ufunc) -> tuple[Any, ...]:
+    if ufunc not in NAMES or ufunc in _dispatch.TABLE or ufunc.nout != 1 or ufunc.nin > 2:
+        return ()
+    with _lock:
+        if ufunc not in _fast:
+            if ufunc.nin == 1:
+                _fast[ufunc] = (_operators.unary(ufunc),)
+            else:
+                _fast[ufunc] = (_operators.binary(ufunc), _operators.binary(ufunc, True))
+        return _fast[ufunc]
+
+
 def _at_on_host(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
     target, *rest = inputs
 
@@ -54,7 +80,7 @@ def _at_on_host(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
         ufunc.at(host, *host_rest)
         return host
 
-    target._write(_dispatch.on_host(name, unbuffered, (target, *rest), {})._t)
+    target._accept(_dispatch.on_host(name, unbuffered, (target, *rest), {}))
 
 
 def _call(
@@ -74,7 +100,8 @@ def _call(
         return _dispatch.on_host(
             _dispatch.name_of(ufunc), ufunc, inputs, {"signature": signature or sig}
         )
-    result = _operators.apply(ufunc, inputs, None if dtype is None else np.dtype(dtype))
+    wanted = None if dtype is None else np.dtype(dtype)
+    result = _operators.apply(ufunc, inputs, wanted, casting)
     results = result if isinstance(result, tuple) else (result,)
     targets = out or (None,) * len(results)
     stored = tuple(

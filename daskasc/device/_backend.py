@@ -112,11 +112,15 @@ class Backend(abc.ABC):
         return np.empty(nbytes, np.uint8)
 
     # not abstract: keeping no accounts is the ordinary case, the allocator knows better
-    def retain(self, tensor: Any) -> None:  # noqa: B027
-        """Note that an array holds `tensor`'s storage; called only where `accounts` is set."""
+    def retain(self, tensor: Any) -> int:
+        """Note that an array holds `tensor`'s storage; returns the number of the account.
 
-    def release(self, tensor: Any) -> None:  # noqa: B027
-        """Note that an array let `tensor`'s storage go; pairs with :meth:`retain`."""
+        Called only where `accounts` is set.
+        """
+        return 0
+
+    def release(self, account: int) -> None:  # noqa: B027
+        """Note that an array let the storage of an account go; pairs with :meth:`retain`."""
 
     def supports(self, operator: str, dtype: str) -> bool:
         """Whether the card has a kernel of `operator` for `dtype` (NumPy's name)."""

@@ -97,14 +97,15 @@ class CpuBackend(Backend):
             return True
         return isinstance(error, RuntimeError) and "not enough memory" in str(error)
 
-    def retain(self, tensor: Any) -> None:
-        """Count one more array on the tensor's storage."""
+    def retain(self, tensor: Any) -> int:
+        """Count one more array on the tensor's storage; its address is the account's number."""
         storage = tensor.untyped_storage()
-        address = storage.data_ptr()
+        address = int(storage.data_ptr())
         if not address:
-            return
+            return 0
         with self._lock:
-            self._apply_releases()
+            if self._released:
+                self._apply_releases()
             entry = self._held.get(address)
             if entry is None:
                 nbytes = storage.nbytes()
@@ -113,12 +114,11 @@ class CpuBackend(Backend):
                 self._peak = max(self._peak, self._used)
             else:
                 entry[0] += 1
+        return address
 
-    def release(self, tensor: Any) -> None:
-        """Queue one array less on the tensor's storage; safe in finalizers."""
-        address = tensor.untyped_storage().data_ptr()
-        if address:
-            self._released.append(address)
+    def release(self, account: int) -> None:
+        """Queue one array less on the storage; safe in finalizers."""
+        self._released.append(account)
 
     def _apply_releases(self) -> None:
         while self._released:
