@@ -50,7 +50,9 @@ def cases() -> list[Case]:
         Case("operator", "-x", lambda x, y, m: -x, lambda x, y, m: -x),
         Case("operator", "abs(x)", lambda x, y, m: abs(x), lambda x, y, m: abs(x)),
         Case("operator", "x ** 2", lambda x, y, m: x**2, lambda x, y, m: x * x),
-        Case("ufunc", "np.add(x, y)", lambda x, y, m: np.add(x, y), lambda x, y, m: torch.add(x, y)),
+        Case(
+            "ufunc", "np.add(x, y)", lambda x, y, m: np.add(x, y), lambda x, y, m: torch.add(x, y)
+        ),
         Case("ufunc", "np.add(x, 1.0)", lambda x, y, m: np.add(x, 1.0), lambda x, y, m: x + 1.0),
         Case("ufunc", "np.sqrt(x)", lambda x, y, m: np.sqrt(x), lambda x, y, m: torch.sqrt(x)),
         Case("ufunc", "np.exp(x)", lambda x, y, m: np.exp(x), lambda x, y, m: torch.exp(x)),

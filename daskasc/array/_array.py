@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage
+from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage, _times_convert
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
 from daskasc.array._ufuncs import array_ufunc
+from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
 _ADVICE = (
@@ -205,7 +206,7 @@ class AscendArray:
             tensor = tensor.reshape(-1)[flat] if isinstance(flat, int) else tensor[tuple(flat)]
         if tensor.numel() != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return tensor.item()
+        return _element(tensor)
 
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
@@ -235,12 +236,12 @@ class AscendArray:
                 if self._t.numel()
                 else "The truth value of an empty array is ambiguous. Use `array.size > 0`"
             )
-        return bool(self._t.item())
+        return bool(_element(self._t))
 
     def _scalar(self) -> Any:
         if self._t.ndim or self._t.numel() != 1:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self._t.item()
+        return _element(self._t)
 
     def __float__(self) -> float:
         return float(self._scalar())
@@ -254,14 +255,14 @@ class AscendArray:
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self._t.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return int(self._t.item())
+        return int(_element(self._t))
 
     def __repr__(self) -> str:
         text = np.array2string(self.asnumpy(), separator=", ", prefix="AscendArray(")
         return f"AscendArray({text}, dtype={self.dtype})"
 
     def __format__(self, spec: str) -> str:
-        return format(self._t.item(), spec) if not self._t.ndim else str(self)
+        return format(_element(self._t), spec) if not self._t.ndim else str(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _handoff.rebuild, (self.asnumpy(), device.has_card())
@@ -313,6 +314,7 @@ class AscendArray:
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
+    @observer.observed("getitem")
     def __getitem__(self, index: Any) -> Any:
         tensor, copied = _indexing.getitem(self._t, index)
         result = wrap(tensor)
@@ -320,6 +322,7 @@ class AscendArray:
             result._copied = True
         return result
 
+    @observer.observed("setitem")
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check_writable()
         _indexing.setitem(self._t, index, value)
@@ -332,6 +335,11 @@ class AscendArray:
                 "original. Write into .copy() of it, or into the original"
             )
 
+    def _accept(self, result: Any) -> None:
+        """Store an array that is a result; ``out=`` is this array."""
+        self._write(result._t)
+
+    @observer.observed("store")
     def _write(self, tensor: Any) -> None:
         """Store a tensor that broadcasts to this shape, safe where both share memory."""
         self._check_writable()
@@ -376,6 +384,7 @@ class AscendArray:
 
     # -- methods with an own form
 
+    @observer.observed("astype")
     def astype(
         self,
         dtype: Any,
@@ -386,6 +395,8 @@ class AscendArray:
     ) -> Any:
         """Array of another dtype; the array itself where nothing changes and `copy` is False."""
         wanted = np.dtype(dtype)
+        if wanted.kind in "mM":
+            return _times_convert.from_numbers(self, wanted, casting)
         target = torch_dtype(wanted)
         if casting != "unsafe" and not can_cast(self.dtype, wanted, casting):
             raise TypeError(
@@ -396,6 +407,7 @@ class AscendArray:
             return wrap(self._t.clone()) if copy else self
         return wrap(cast(self._t, target))
 
+    @observer.observed("copy")
     def copy(self, order: str = "C") -> Any:
         """Return a copy in own memory."""
         return wrap(self._t.clone(memory_format=torch.contiguous_format))
@@ -404,6 +416,8 @@ class AscendArray:
         """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
         if dtype is None or dtype is AscendArray:
             return wrap(self._t.view(self._t.shape))
+        if np.dtype(dtype).kind in "mM":
+            return _storage.wrap_times(self.view(np.int64), np.dtype(dtype))
         target = torch_dtype(dtype)
         old, new = self.itemsize, target.itemsize
         if old == new:
@@ -457,6 +471,13 @@ class AscendArray:
         if where not in (self.device, "cpu") or where != self.device:
             raise ValueError(f"device is {where!r}; this process has {self.device!r} only")
         return self
+
+
+@observer.observed("item")
+def _element(tensor: Any) -> Any:
+    """One element for the host, which waits for the card."""
+    device.counters.add("device_to_host_bytes", tensor.element_size())
+    return tensor.item()
 
 
 def _method(name: str, function: Any) -> Any:

@@ -9,6 +9,8 @@ is counted, and obeys ``daskasc.fallback``.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from daskasc import config, device
+from daskasc.device import observer
 from daskasc.errors import HostFallbackError, HostFallbackWarning, UnsupportedDTypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,12 +34,24 @@ IN_PLACE: set[Any] = {
     np.put_along_axis,
     np.putmask,
 }
+# what the functions do with arrays of times; filled with implements_for_times
+TIMES: dict[Any, Callable[..., Any]] = {}
 _said: set[str] = set()
 _lock = threading.Lock()
 
 
 class NeedsHost(Exception):
     """Raised by an implementation that has no form on the card for these arguments."""
+
+
+NO_NUMBERS = (
+    "an array of times is no array of numbers; take the integers by .view('int64'), or a NumPy array "
+    "by .asnumpy()"
+)
+
+
+class MeetsTimes(NeedsHost, UnsupportedDTypeError):
+    """Raised by what knows numbers only, at an array or a dtype of times; asks for `TIMES`."""
 
 
 def implements(*functions: Any) -> Callable[[F], F]:
@@ -50,6 +65,17 @@ def implements(*functions: Any) -> Callable[[F], F]:
     return register
 
 
+def implements_for_times(*functions: Any) -> Callable[[F], F]:
+    """Register what one or several NumPy functions do where times take part."""
+
+    def register(implementation: F) -> F:
+        for function in functions:
+            TIMES[function] = implementation
+        return implementation
+
+    return register
+
+
 def implements_if_there(*names: str) -> Callable[[F], F]:
     """Register an implementation of functions that not every supported NumPy has."""
     return implements(*(getattr(np, name) for name in names if hasattr(np, name)))
@@ -57,25 +83,56 @@ def implements_if_there(*names: str) -> Callable[[F], F]:
 
 def call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function on the card, or on the host where the card has no form of it."""
+    if observer.active is not None:
+        return observer.active.run(name_of(function), _call, (function, args, kwargs), {})
+    return _call(function, args, kwargs)
+
+
+def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     implementation = TABLE.get(function)
     if implementation is not None:
         try:
             return implementation(*args, **kwargs)
+        except MeetsTimes:
+            return with_times(function, args, kwargs)
         except NeedsHost:
             pass
         except NotImplementedError as error:
-            # torch's wording for a dtype without a kernel
-            if "not implemented for" not in str(error) and "not support" not in str(error):
+            if not lacks_kernel(error):
                 raise
     return on_host(name_of(function), function, args, kwargs)
+
+
+def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a NumPy function some of whose arguments are times (or ask for times)."""
+    implementation = TIMES.get(function)
+    if implementation is not None:
+        with contextlib.suppress(NeedsHost):
+            return implementation(*args, **kwargs)
+    return on_host(name_of(function), function, args, kwargs)
+
+
+def lacks_kernel(error: NotImplementedError) -> bool:
+    """Whether torch means that a dtype has no kernel, by its wording."""
+    return "not implemented for" in str(error) or "not support" in str(error)
 
 
 def name_of(function: Any) -> str:
     """Name under which a function is counted and said."""
     if isinstance(function, np.ufunc):
-        return f"numpy.{function.__name__}"
+        return f"{_library_of(function)}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def _library_of(ufunc: np.ufunc) -> str:
+    # not imported for the question: SciPy's ufuncs exist only where SciPy is
+    for module in ("scipy.special", "scipy.special._ufuncs"):
+        theirs = getattr(sys.modules.get(module), ufunc.__name__, None)
+        # SciPy may wrap them (SCIPY_ARRAY_API)
+        if getattr(theirs, "__wrapped__", theirs) is ufunc:
+            return "scipy.special"
+    return "numpy"
 
 
 def require(operator: str, *tensors: Any) -> None:
@@ -145,7 +202,7 @@ def into(out: Any, result: Any) -> Any:
         )
     if out.shape != result.shape and np.broadcast_shapes(out.shape, result.shape) != out.shape:
         raise ValueError(f"out has shape {out.shape}; the result has shape {result.shape}")
-    out._write(result._t)
+    out._accept(result)
     return out
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from daskasc import config, device
 from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
+from daskasc.device import observer
 from daskasc.errors import PrecisionWarning, UnsupportedDTypeError
 
 torch: Any = device.torch()
@@ -210,6 +211,8 @@ def cast(tensor: Any, dtype: Any) -> Any:
     """Tensor of torch dtype `dtype`, by NumPy's conversion; the same tensor where it fits."""
     if tensor.dtype is dtype:
         return tensor
+    if observer.active is not None:
+        observer.active.converted("dtype", tensor.numel() * dtype.itemsize)
     if tensor.dtype in COMPLEX and dtype not in COMPLEX:
         if dtype is torch.bool:
             return tensor != 0

@@ -16,6 +16,7 @@ from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import BFLOAT16, COMPLEX, NUMPY, torch
 from daskasc.array._operators import can_cast
 from daskasc.array._storage import wrap
+from daskasc.device import observer
 
 _HOST = (1, 0)  # DLPack's number of host memory
 
@@ -32,6 +33,7 @@ def synchronize() -> None:
 # -- to and from the host
 
 
+@observer.observed("download")
 def asnumpy(
     array: Any, out: np.ndarray[Any, Any] | None = None, blocking: bool = True
 ) -> np.ndarray[Any, Any] | device.Transfer:

@@ -38,6 +38,7 @@ from daskasc.array._dtypes import (
     torch,
     torch_dtype,
 )
+from daskasc.device import observer
 from daskasc.errors import UnsupportedDTypeError
 
 Kernel = Callable[..., Any]
@@ -71,7 +72,16 @@ def remember(known: dict[Any, Kernel], key: Any, entry: Kernel, kernel: Kernel) 
     if getattr(kernel, "may_need_host", False):
         return
     with _lock:
-        known[key] = entry
+        if observer.active is None:
+            known[key] = entry
+
+
+def observe(who: observer.Observer | None) -> None:
+    """Let `who` be told of every call; the fast tables are empty while somebody is."""
+    with _lock:
+        observer.active = who
+        for known in _tables:
+            known.clear()
 
 
 def _forget() -> None:
@@ -264,9 +274,14 @@ def _with_scalars(
         ]
         return core(*tensors)
 
-    if name in rows.COMPARISONS and loop[0].kind in "iu":
+    # next to a bool array a Python integer has to fit int64, as in NumPy
+    if name in rows.COMPARISONS and loop[0].kind in "iu" and not _beside_bool(types):
         return _integer_comparison(name, with_scalars, places[0], loop[0])
     return with_scalars
+
+
+def _beside_bool(types: tuple[Any, ...]) -> bool:
+    return any(isinstance(kind, np.dtype) and kind.kind == "b" for kind in types)
 
 
 def _direct(
@@ -308,7 +323,7 @@ def _direct(
         return row(cast(tensor, dtype), convert(scalar))
 
     chosen = left if place == 0 else right
-    if name in rows.COMPARISONS and convert is int:
+    if name in rows.COMPARISONS and convert is int and not _beside_bool(types):
         return _integer_comparison(name, chosen, place, numpy_dtype)
     return chosen
 

@@ -24,6 +24,7 @@ from daskasc.array._dispatch import (
 )
 from daskasc.array._dtypes import NUMPY, cast, torch
 from daskasc.array._storage import from_numpy, wrap
+from daskasc.device import observer
 
 Operator = Callable[[Any, Any], Any]
 _SCALARS = _kernels.SCALARS
@@ -45,6 +46,12 @@ def apply(
     ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """Result array(s) of a ufunc on operands that :func:`accepts` accepts."""
+    if observer.active is not None:
+        return observer.active.run(name_of(ufunc), _apply, (ufunc, operands, dtype, casting), {})
+    return _apply(ufunc, operands, dtype, casting)
+
+
+def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str) -> Any:
     tensors: list[Any] = []
     types: list[Any] = []
     try:
@@ -170,6 +177,7 @@ def in_place(ufunc: np.ufunc) -> Operator:
     """Operator method that stores into the array itself, under NumPy's same-kind rule."""
     name = ufunc.__name__
 
+    @observer.observed(f"{name_of(ufunc)} in place")
     def operator(self: Any, other: Any) -> Any:
         # other arrays on the card are for the loop's casting rule to refuse
         if not accepts(other, type(self)) and not is_array(other):
@@ -221,4 +229,3 @@ def can_cast(source: np.dtype[Any], target: np.dtype[Any], casting: str) -> bool
         source = half if source.name == "bfloat16" else source
         target = half if target.name == "bfloat16" else target
     return np.can_cast(source, target, casting=casting)  # type: ignore[arg-type]
-

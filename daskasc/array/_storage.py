@@ -16,6 +16,7 @@ import numpy as np
 from daskasc import device
 from daskasc.array import _dispatch
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
+from daskasc.device import observer
 from daskasc.errors import UnsupportedDTypeError
 
 _new = object.__new__
@@ -111,7 +112,7 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
         ticks = host.view(np.dtype(np.int64).newbyteorder(host.dtype.byteorder))
         return wrap_times(from_numpy(ticks, blocking=blocking), host.dtype.newbyteorder("="))
     torch_dtype(host.dtype)
-    return wrap(device.current().upload(host, blocking))
+    return wrap(_send(host, blocking))
 
 
 def tensor_of(value: Any, dtype: Any = None) -> Any:
@@ -135,7 +136,12 @@ def _upload(value: Any) -> Any:
         )
     host = np.asarray(value)
     torch_dtype(host.dtype)
-    return device.current().upload(host)
+    return _send(host)
+
+
+@observer.observed("upload")
+def _send(host: np.ndarray[Any, Any], blocking: bool = True) -> Any:
+    return device.current().upload(host, blocking)
 
 
 def _tensor_of_nested(value: Any) -> Any:

@@ -16,6 +16,7 @@ from daskasc.array._dtypes import torch
 from daskasc.array._elementwise import NAMES
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._ufunc_methods import METHODS
+from daskasc.device import observer
 
 # ufunc -> its operator methods (reflected last), which have the fast path; empty: none
 _fast: dict[np.ufunc, tuple[Any, ...]] = {}
@@ -50,6 +51,14 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         spread = (Ellipsis, *(None,) * right.ndim)
         return _operators.apply(ufunc, (left[spread], right))
     name = f"{_dispatch.name_of(ufunc)}.{method}"
+    if observer.active is not None:
+        return observer.active.run(name, _method, (name, ufunc, method, inputs), kwargs)
+    return _method(name, ufunc, method, inputs, **kwargs)
+
+
+def _method(
+    name: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], **kwargs: Any
+) -> Any:
     found = METHODS.get(method)
     if found is not None:
         try:

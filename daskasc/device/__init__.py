@@ -7,6 +7,7 @@ can ask for kinds, counts and environments. ``npu`` is the real backend; ``cuda`
 
 from __future__ import annotations
 
+from daskasc.device import _observer as observer
 from daskasc.device._backend import Backend, MemoryInfo, host_view
 from daskasc.device._counters import Counters, counters
 from daskasc.device._discovery import count, resolve, visibility_env
@@ -31,6 +32,7 @@ __all__ = [
     "host_view",
     "numpy_dtype",
     "numpy_dtypes",
+    "observer",
     "on_change",
     "resolve",
     "staging",
