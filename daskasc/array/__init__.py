@@ -37,15 +37,18 @@ from daskasc.array._creation import (
     zeros_like,
 )
 from daskasc.array._dispatch import TABLE
+from daskasc.array._kernels import observe
 from daskasc.array._interchange import from_dlpack, synchronize
 from daskasc.array._namespace import find
 from daskasc.array._ranges import linspace
 from daskasc.array._storage import from_numpy
+from daskasc.array._times import TimeArray
 from daskasc.array._triangular import solve_triangular
 
 __all__ = [
     "TABLE",
     "AscendArray",
+    "TimeArray",
     "__array_api_version__",
     "__array_namespace_info__",
     "arange",
@@ -63,6 +66,7 @@ __all__ = [
     "full_like",
     "linalg",
     "linspace",
+    "observe",
     "ones",
     "ones_like",
     "solve_triangular",

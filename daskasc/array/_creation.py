@@ -7,19 +7,42 @@ this process's card; ``order`` and ``subok`` have no meaning there and are accep
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from daskasc import device
 from daskasc.array import _dispatch, _indexing
-from daskasc.array._dispatch import implements
+from daskasc.array._dispatch import F, implements
 from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
 _FLOAT64 = np.dtype("f8")
+
+
+def creates(*functions: Any) -> Callable[[F], F]:
+    """Register a creation function, which also answers calls that do not pass the table.
+
+    Asked for times, the returned function does what the table of times says.
+    """
+
+    def register(implementation: F) -> F:
+        implements(*functions)(implementation)
+
+        @functools.wraps(implementation)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return implementation(*args, **kwargs)
+            except _dispatch.MeetsTimes:
+                return _dispatch.with_times(functions[0], args, kwargs)
+
+        return function  # type: ignore[return-value]
+
+    return register
 
 
 def _place() -> Any:
@@ -38,7 +61,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return tuple(int(n.__index__()) for n in sizes)
 
 
-@implements(np.asarray, np.asanyarray)
+@creates(np.asarray, np.asanyarray)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -90,7 +113,7 @@ def _nested_arrays(value: Any) -> bool:
     )
 
 
-@implements(np.array)
+@creates(np.array)
 def array(
     object: Any,
     dtype: Any = None,
@@ -114,25 +137,25 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     return asarray(a).copy()
 
 
-@implements(np.empty)
+@creates(np.empty)
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.empty`."""
     return wrap(torch.empty(_shape(shape), dtype=_dtype(dtype), device=_place()))
 
 
-@implements(np.zeros)
+@creates(np.zeros)
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.zeros`."""
     return wrap(torch.zeros(_shape(shape), dtype=_dtype(dtype), device=_place()))
 
 
-@implements(np.ones)
+@creates(np.ones)
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.ones`."""
     return wrap(torch.ones(_shape(shape), dtype=_dtype(dtype), device=_place()))
 
 
-@implements(np.full)
+@creates(np.full)
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 ) -> Any:
@@ -152,7 +175,7 @@ def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any]:
     )
 
 
-@implements(np.empty_like)
+@creates(np.empty_like)
 def empty_like(
     prototype: Any,
     /,
@@ -167,7 +190,7 @@ def empty_like(
     return empty(*_like(prototype, dtype, shape))
 
 
-@implements(np.zeros_like)
+@creates(np.zeros_like)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -181,7 +204,7 @@ def zeros_like(
     return zeros(*_like(a, dtype, shape))
 
 
-@implements(np.ones_like)
+@creates(np.ones_like)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -195,7 +218,7 @@ def ones_like(
     return ones(*_like(a, dtype, shape))
 
 
-@implements(np.full_like)
+@creates(np.full_like)
 def full_like(
     a: Any,
     fill_value: Any,
@@ -211,7 +234,7 @@ def full_like(
     return full(sizes, fill_value, wanted)
 
 
-@implements(np.arange)
+@creates(np.arange)
 def arange(
     start: Any = None,
     stop: Any = None,
@@ -221,7 +244,7 @@ def arange(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.arange`."""
-    bounds = [x.item() if _dispatch.is_array(x) else x for x in (start, stop, step)]
+    bounds = [x._t.item() if _dispatch.is_array(x) else x for x in (start, stop, step)]
     start, stop, step = bounds
     if stop is None:
         start, stop = 0, start
@@ -247,7 +270,7 @@ def arange(
 _RANGES = frozenset(("int32", "int64", "float32", "float64"))
 
 
-@implements(np.eye)
+@creates(np.eye)
 def eye(
     N: Any,
     M: Any = None,
