@@ -311,6 +311,8 @@ def _is_mask(entry: Any) -> bool:
 def _as_entry(item: Any) -> Any:
     """Integer, host array or tensor."""
     if _dispatch.is_array(item):
+        if item.dtype.kind in "mM":
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
         return item._t
     if isinstance(item, list | tuple):
         if any(_dispatch.is_array(part) for part in item):

@@ -56,8 +56,6 @@ def specific(dtype: Any, given: np.dtype[Any]) -> np.dtype[Any]:
 def from_numbers(array: Any, dtype: np.dtype[Any], casting: str = "unsafe") -> Any:
     """Array of times whose ticks are an array's numbers; NaN and infinities give NaT."""
     check_cast(array.dtype, dtype, casting)
-    if dtype.kind == "M" and np.datetime_data(dtype)[0] == "generic" and array.size:
-        raise ValueError("Cannot convert a NumPy datetime value other than NaT with generic units")
     tensor = array._t
     if tensor.dtype in COMPLEX:
         tensor = cast(tensor, tensor.real.dtype)

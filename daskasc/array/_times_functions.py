@@ -8,7 +8,8 @@ how operands become ticks and what the results are:
 ``values``     parameters that are assigned to elements of the first operand, hence take its dtype
 ``order``      run on ``ticks - 1``, in whose order NaT is last
 ``result``     ``times``; ``first`` (of a tuple, the rest are numbers); ``numbers``; ``None``
-``no_nat``     only right without NaT, which such a function takes for equal to itself
+``nats``       how many NaT the ticks may hold for the result to be right, as integers are equal to
+               themselves; None: any number
 =============  ===================================================================================
 
 Functions of several arrays that do not meet (``atleast_1d``, ``meshgrid``) take the ticks of each.
@@ -31,6 +32,7 @@ from daskasc.array._dispatch import (
     into,
     is_array,
 )
+from daskasc.array._reductions import NO
 from daskasc.array._storage import from_numpy, wrap, wrap_times
 from daskasc.array._times_convert import check_cast, holds_array, host, is_times, of_any
 from daskasc.array._times_ufuncs import last, unlast
@@ -44,7 +46,7 @@ class Row(NamedTuple):
     values: tuple[str, ...] = ()
     order: bool = False
     result: str | None = "times"
-    no_nat: bool = False
+    nats: int | None = None
     casting: str = "same_kind"
 
 
@@ -97,7 +99,8 @@ def _rows() -> dict[str, Row]:
         ("put_along_axis", "arr", "values"),
         ("fill_diagonal", "a", "val"),
     ):
-        rows[name] = Row((target,), (value,), result=None)
+        casting = "safe" if name == "putmask" else "same_kind"
+        rows[name] = Row((target,), (value,), result=None, casting=casting)
     rows.update(
         sort=Row(("a",), order=True),
         partition=Row(("a",), order=True),
@@ -105,14 +108,14 @@ def _rows() -> dict[str, Row]:
         argpartition=Row(("a",), order=True, result="numbers"),
         searchsorted=Row(("a", "v"), order=True, result="numbers"),
         union1d=Row(("ar1", "ar2"), order=True),
-        setdiff1d=Row(("ar1", "ar2"), order=True, no_nat=True),
-        setxor1d=Row(("ar1", "ar2"), order=True, no_nat=True),
-        intersect1d=Row(("ar1", "ar2"), order=True, result="first", no_nat=True),
+        setdiff1d=Row(("ar1", "ar2"), order=True, nats=0),
+        setxor1d=Row(("ar1", "ar2"), order=True, nats=0),
+        intersect1d=Row(("ar1", "ar2"), order=True, result="first", nats=0),
         unique=Row(("ar",), order=True, result="first"),
-        unique_values=Row(("x",), order=True, no_nat=True),
-        unique_all=Row(("x",), order=True, result="first", no_nat=True),
-        unique_counts=Row(("x",), order=True, result="first", no_nat=True),
-        unique_inverse=Row(("x",), order=True, result="first", no_nat=True),
+        unique_values=Row(("x",), order=True, nats=1),
+        unique_all=Row(("x",), order=True, result="first", nats=1),
+        unique_counts=Row(("x",), order=True, result="first", nats=1),
+        unique_inverse=Row(("x",), order=True, result="first", nats=1),
     )
     return rows
 
@@ -127,8 +130,12 @@ def _signature(function: Any) -> inspect.Signature:
 
 def run(function: Any, row: Row, *args: Any, **kwargs: Any) -> Any:
     """Run a function of numbers on the ticks of times."""
-    bound = _signature(function).bind(*args, **kwargs)
+    signature = _signature(function)
+    bound = signature.bind(*args, **kwargs)
     given = bound.arguments
+    for name in row.operands:  # the default of select takes part in the common dtype
+        if name not in given and signature.parameters[name].default not in (None, NO):
+            given[name] = signature.parameters[name].default
     out = given.pop("out", None)
     operands = {name: given[name] for name in row.operands if name in given}
     if row.values:
@@ -142,12 +149,12 @@ def run(function: Any, row: Row, *args: Any, **kwargs: Any) -> Any:
     casting = given.pop("casting", None) or row.casting
     for name, value in operands.items():
         ticks = _lowered(value, dtype, casting)
-        if row.no_nat and any(map(_has_nat, ticks if isinstance(ticks, list) else [ticks])):
+        if row.nats is not None and int(is_nat(ticks._t).sum()) > row.nats:
             raise NeedsHost("NaT among distinct values")
         given[name] = _mapped(lambda t: wrap(last(t._t)), ticks) if row.order else ticks
     for name in row.values:
         if name in given:
-            given[name] = of_any(given[name], dtype)
+            given[name] = _assigned(given[name], dtype, row.casting)
     found = _dispatch.call(function, bound.args, bound.kwargs)
     if row.result in ("times", "first"):
         raised = functools.partial(_raised, dtype=dtype, order=row.order)
@@ -157,6 +164,13 @@ def run(function: Any, row: Row, *args: Any, **kwargs: Any) -> Any:
             parts = (raised(found[0]), *found[1:])
             found = type(found)(*parts) if hasattr(found, "_fields") else parts
     return found if out is None else into(out, found)
+
+
+def _assigned(value: Any, dtype: np.dtype[Any], casting: str) -> Any:
+    given = getattr(value, "dtype", dtype)
+    if casting == "safe" and given.kind in "mM":
+        check_cast(given, dtype, casting)
+    return of_any(value, dtype)
 
 
 def _target(value: Any) -> np.dtype[Any]:
@@ -222,10 +236,6 @@ def _lowered(value: Any, dtype: np.dtype[Any], casting: str) -> Any:
     given = value if is_array(value) else host(value)
     check_cast(given.dtype, dtype, casting)
     return of_any(given if is_array(given) else given.astype(dtype), dtype)
-
-
-def _has_nat(ticks: Any) -> bool:
-    return is_array(ticks) and bool(is_nat(ticks._t).any())
 
 
 for _name, _row in ROWS.items():
@@ -359,9 +369,12 @@ def isin(
 ) -> Any:
     """As :func:`numpy.isin`; NaT is in nothing."""
     left, right = (x if is_array(x) else np.asarray(x) for x in (element, test_elements))
-    if left.dtype.kind != right.dtype.kind or kind is not None:
-        raise NeedsHost("isin of different kinds")
-    dtype = np.result_type(left.dtype, right.dtype)
+    try:
+        dtype = joint((left, right))
+    except TypeError:
+        raise NeedsHost("isin of what never compares") from None
+    if left.dtype.kind != right.dtype.kind and "M" in left.dtype.kind + right.dtype.kind:
+        raise NeedsHost("isin of dates and differences")
     ticks = of_any(left, dtype)
     found = np.isin(ticks, of_any(right, dtype))
     found = found & wrap(~is_nat(ticks._t))
@@ -390,5 +403,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise NeedsHost("pad mode")
     if "constant_values" in kwargs:
         values = kwargs["constant_values"]
-        kwargs["constant_values"] = of_any(values, array.dtype).tolist()
+        if isinstance(values, list | tuple) and holds_array(values) or is_array(values):
+            ticks = of_any(values, array.dtype).asnumpy()
+        else:
+            ticks = np.asarray(values).astype(array.dtype).view(np.int64)
+        kwargs["constant_values"] = ticks.tolist()
     return wrap_times(_dispatch.call(np.pad, (array._ticks, pad_width, mode), kwargs), array.dtype)

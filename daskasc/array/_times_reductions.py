@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _dispatch, _operators
-from daskasc.array import _reductions as numbers
 from daskasc.array._dispatch import NeedsHost, implements_for_times, into, is_array
 from daskasc.array._dtypes import torch
 from daskasc.array._reductions import NO, Axes, normalize_axis
@@ -43,10 +42,10 @@ def _adds(a: Any) -> None:
 def _sum(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """Ticks of a sum."""
     _adds(a)
-    kwargs = {"axis": axis, "keepdims": keepdims, "where": where}
+    kwargs: dict[str, Any] = {"axis": axis, "keepdims": keepdims, "where": where}
     nat = wrap(is_nat(a._ticks._t))
-    total = numbers.sum(a._ticks, **kwargs)
-    return wrap(total._t.masked_fill(numbers.any(nat, **kwargs)._t, NAT))
+    total = np.sum(a._ticks, **kwargs)
+    return wrap(total._t.masked_fill(np.any(nat, **kwargs)._t, NAT))
 
 
 @implements_for_times(np.sum, np.nansum)
@@ -99,7 +98,7 @@ def mean(
     else:
         mask = np.broadcast_to(where, a.shape)
         mask = mask if is_array(mask) else _dispatch.call(np.asarray, (mask,), {})
-        count = numbers.sum(mask, axis=axis, keepdims=keepdims)
+        count = np.sum(mask, axis=axis, keepdims=keepdims)
     return _finish((total / count)._ticks, a.dtype, out)
 
 
@@ -221,13 +220,13 @@ def nanmin(
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> Any:
     """As :func:`numpy.argmax`: the first NaT if there is one."""
     keys = wrap(last(_times(a)._ticks._t))
-    return numbers.argmax(keys, axis, out, keepdims=keepdims)
+    return np.argmax(keys, axis, out, keepdims=keepdims)
 
 
 @implements_for_times(np.argmin, np.nanargmin)
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> Any:
     """As :func:`numpy.argmin`: the first NaT if there is one."""
-    return numbers.argmin(_times(a)._ticks, axis, out, keepdims=keepdims)
+    return np.argmin(_times(a)._ticks, axis, out, keepdims=keepdims)
 
 
 @implements_for_times(np.ptp)
@@ -275,6 +274,26 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO, append: Any = NO
     for _ in range(n):
         array = array[(*whole, slice(1, None))] - array[(*whole, slice(None, -1))]
     return array
+
+
+@implements_for_times(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """As :func:`numpy.ediff1d`."""
+    found = diff(_times(ary).reshape(-1))
+    if to_end is None and to_begin is None:
+        return found
+    parts = []
+    for name, value in (("to_begin", to_begin), ("to_end", to_end)):
+        if value is None:
+            continue
+        given = value if is_array(value) else np.asarray(value)
+        if not np.can_cast(given.dtype, ary.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        parts.append(wrap_times(of_any(given, found.dtype), found.dtype).reshape(-1))
+    parts.insert(0 if to_begin is None else 1, found)
+    return np.concatenate(parts)
 
 
 @implements_for_times(np.trace)

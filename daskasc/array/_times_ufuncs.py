@@ -64,18 +64,11 @@ def _divide_number(a: Any, b: Any) -> Any:
     return _keep(truncated(a.to(b.dtype) / b), a)
 
 
-def _nonzero(divisor: Any) -> Any:
-    return divisor.masked_fill(divisor == 0, 1)
-
-
-def _divide_integer(rounding: str) -> Row:
-    def row(a: Any, b: Any) -> Any:
-        # NaT / -1 would trap
-        safe = a.masked_fill(is_nat(a), 0)
-        found = torch.div(safe, _nonzero(b), rounding_mode=rounding)
-        return _keep(found.masked_fill(b == 0, NAT), a)
-
-    return row
+def _divide_integer(a: Any, b: Any) -> Any:
+    # towards zero for // as well, as in NumPy; NaT / -1 would trap
+    safe = a.masked_fill(is_nat(a), 0)
+    found = torch.div(safe, b.masked_fill(b == 0, 1), rounding_mode="trunc")
+    return _keep(found.masked_fill(b == 0, NAT), a)
 
 
 def _ratio(a: Any, b: Any) -> Any:
@@ -115,10 +108,10 @@ ROWS: dict[str, Row] = {
     "multiply:qt": lambda a, b: _keep(a * b, b),
     "multiply:td": _multiply_number,
     "multiply:dt": lambda a, b: _multiply_number(b, a),
-    "divide:tq": _divide_integer("trunc"),
+    "divide:tq": _divide_integer,
     "divide:td": _divide_number,
     "divide:tt": _ratio,
-    "floor_divide:tq": _divide_integer("floor"),
+    "floor_divide:tq": _divide_integer,
     "floor_divide:td": _divide_number,
     "floor_divide:tt": _floor_ratio,
     "remainder:tt": _remainder,
