@@ -138,7 +138,8 @@ def aggregate(
         Group of each element.
     array : AscendArray, shape (..., n)
     func : str
-        A name of ``REDUCTIONS``; for any other, `otherwise` computes on the host (counted).
+        A name of ``REDUCTIONS``; for any other, and for times, `otherwise` computes on the host
+        (counted).
     size : int, optional
         Number of groups; by default as many as are there.
     fill_value : scalar, optional
@@ -155,7 +156,8 @@ def aggregate(
     AscendArray, shape (..., size)
     """
     reduction = REDUCTIONS.get(func)
-    if reduction is None or options.keys() - {"axis", "engine", "ddof"}:
+    times = array.dtype.kind in "mM"
+    if reduction is None or times or options.keys() - {"axis", "engine", "ddof"}:
         options.setdefault("engine", "numpy")
         kwargs = {"func": func, "size": size, "fill_value": fill_value, "dtype": dtype, **options}
         return on_host(f"flox.{func}", otherwise, (group_idx, array), kwargs)

@@ -249,9 +249,11 @@ def _rebuild(
         raw = buffer[start + offset : start + offset + length] if buffer is not None else None
         if kind == "device":
             place = group.backend.torch_device
+            times = dtype if "64[" in dtype or dtype in ("datetime64", "timedelta64") else None
+            target = torch.int64 if times else getattr(torch, dtype)
             if not length or raw is None:
-                return _on_card(torch.empty(shape, dtype=getattr(torch, dtype), device=place))
-            return _on_card(raw.view(getattr(torch, dtype)).reshape(tuple(shape)))
+                return _on_card(torch.empty(shape, dtype=target, device=place), times)
+            return _on_card(raw.view(target).reshape(tuple(shape)), times)
         host = b"" if raw is None else raw.cpu().numpy().tobytes()
         array = np.frombuffer(bytearray(host), dtype=dtype).reshape(shape)
         return array[()] if kind == "scalar" else array
@@ -259,10 +261,11 @@ def _rebuild(
     return manifest_of.rebuild(manifest, make)
 
 
-def _on_card(tensor: torch.Tensor) -> Any:
-    from daskasc.array import AscendArray
+def _on_card(tensor: torch.Tensor, times: str | None = None) -> Any:
+    """Array around a tensor; of ticks if `times` is a dtype."""
+    from daskasc.array import AscendArray, TimeArray
 
-    return AscendArray(tensor)
+    return TimeArray(tensor, times) if times else AscendArray(tensor)
 
 
 def _torch() -> Any:

@@ -85,7 +85,10 @@ def describe(value: Any) -> dict[str, Any]:
 def _leaf(leaf: Any) -> tuple[str, str, tuple[int, ...], bytes]:
     if is_device_array(leaf):
         tensor = leaf.tensor
-        return ("device", str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), b"")
+        # times travel as ticks, under NumPy's name of their dtype
+        times = leaf.dtype.kind in "mM"
+        name = str(leaf.dtype) if times else str(tensor.dtype).removeprefix("torch.")
+        return ("device", name, tuple(tensor.shape), b"")
     if isinstance(leaf, (np.generic, np.ndarray)) and not leaf.dtype.hasobject:
         if type(leaf) is np.ndarray and leaf.dtype.names is None:
             return ("numpy", leaf.dtype.str, leaf.shape, b"")
@@ -111,7 +114,7 @@ def _text(skeleton: Any) -> str:
 
 def itemsize(kind: str, dtype: str) -> int:
     """Bytes of one element of a leaf."""
-    if kind == "device":
+    if kind == "device" and dtype in _DEVICE_SIZES:
         return _DEVICE_SIZES[dtype]
     return np.dtype(dtype).itemsize
 

@@ -58,9 +58,10 @@ def register_lazily() -> None:
 
 def register_array_type() -> None:
     """Fill the tables for arrays on a card. Called by dask at the first one."""
-    from daskasc.array import AscendArray
+    from daskasc.array import AscendArray, TimeArray
 
     _serialization.register(AscendArray)
+    _serialization.register(TimeArray)
     _gaps.fill()
     concatenate_lookup.register(AscendArray, np.concatenate)
     take_lookup.register(AscendArray, np.take)

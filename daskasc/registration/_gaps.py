@@ -50,7 +50,8 @@ def _replace(name: str, ours: Callable[..., Any], modules: tuple[str, ...]) -> N
 def is_null(values: Any) -> Any:
     """``pandas.isnull`` of a chunk; it stands in graphs, hence is found by its name."""
     if _is_on_card(values):
-        return np.isnan(values) if values.dtype.kind in "fc" else np.zeros_like(values, dtype=bool)
+        missing = values.dtype.kind in "fcmM"  # NaT is the NaN of times
+        return np.isnan(values) if missing else np.zeros_like(values, dtype=bool)
     import pandas as pd
 
     return np.asarray(pd.isnull(values))
