@@ -20,6 +20,7 @@ _PUBLIC = {
     "SchedulerPlanner": "daskasc.planner",
     "from_zarr": "daskasc.io",
     "open_zarr": "daskasc.xr",
+    "profile": "daskasc.profiling",
     "to_zarr": "daskasc.io",
 }
 _SUBMODULES = (
@@ -27,9 +28,11 @@ _SUBMODULES = (
     "cluster",
     "collectives",
     "device",
+    "drift",
     "errors",
     "io",
     "planner",
+    "profiling",
     "random",
     "xr",
 )
