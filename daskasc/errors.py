@@ -35,6 +35,14 @@ class UnsupportedDTypeError(DaskascError, TypeError):
     """A dtype that has no representation on the card."""
 
 
+class MissingLibraryError(DaskascError, ImportError):
+    """A function needs a library that is not installed."""
+
+
+class ProfileStateError(DaskascError, RuntimeError):
+    """A profile was asked for results before its block ended, or was begun twice."""
+
+
 class HostConversionError(DaskascError, TypeError):
     """A chunk on a card was about to be turned into a NumPy array implicitly."""
 

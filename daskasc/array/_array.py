@@ -23,6 +23,8 @@ from daskasc.array import _dispatch, _indexing, _interchange, _operators, _stora
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
+from daskasc.array._summation import NAMES as SUMS
+from daskasc.array._summation import with_accumulate
 from daskasc.array._ufuncs import array_ufunc
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
@@ -156,6 +158,12 @@ class AscendArray:
         """Imaginary parts, a view; zeros for real dtypes."""
         return wrap(self._t.imag if self._t.is_complex() else torch.zeros_like(self._t))
 
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not self._t.is_complex():
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
     # -- to the host, explicitly and not
 
     def asnumpy(self, out: Any = None, blocking: bool = True) -> Any:
@@ -216,6 +224,7 @@ class AscendArray:
         """Return the elements as bytes in C order."""
         return self.asnumpy().tobytes()
 
+    @observer.observed("__array__")
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         mode = config.host_conversion()
         if mode == "error":
@@ -498,7 +507,8 @@ for _name in (
     "var partition"
 ).split():
     if _name != "partition":
-        setattr(AscendArray, _name, _method(_name, getattr(np, _name)))
+        _function = _method(_name, getattr(np, _name))
+        setattr(AscendArray, _name, with_accumulate(_function) if _name in SUMS else _function)
 
 _storage.bind(AscendArray)
 

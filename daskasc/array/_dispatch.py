@@ -83,8 +83,8 @@ def implements_if_there(*names: str) -> Callable[[F], F]:
 
 def call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function on the card, or on the host where the card has no form of it."""
-    if observer.active is not None:
-        return observer.active.run(name_of(function), _call, (function, args, kwargs), {})
+    if (who := observer.active) is not None:
+        return who.run(name_of(function), _call, (function, args, kwargs), {})
     return _call(function, args, kwargs)
 
 

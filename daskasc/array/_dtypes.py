@@ -211,8 +211,8 @@ def cast(tensor: Any, dtype: Any) -> Any:
     """Tensor of torch dtype `dtype`, by NumPy's conversion; the same tensor where it fits."""
     if tensor.dtype is dtype:
         return tensor
-    if observer.active is not None:
-        observer.active.converted("dtype", tensor.numel() * dtype.itemsize)
+    if (who := observer.active) is not None:
+        who.converted("dtype", tensor.numel() * dtype.itemsize)
     if tensor.dtype in COMPLEX and dtype not in COMPLEX:
         if dtype is torch.bool:
             return tensor != 0

@@ -45,7 +45,7 @@ Kernel = Callable[..., Any]
 SCALARS = (int, float, complex)
 
 _cache: dict[Any, Kernel | None] = {}
-_tables: list[dict[Any, Kernel]] = []
+_tables: list[dict[Any, Any]] = []
 _lock = threading.RLock()
 _WIDENED = {
     **WIDER,
@@ -56,15 +56,15 @@ _WIDENED = {
 _HALVES = (torch.float16, torch.bfloat16)
 
 
-def table() -> dict[Any, Kernel]:
+def table() -> dict[Any, Any]:
     """Return a new kernel table that is emptied when the process's card changes."""
-    fresh: dict[Any, Kernel] = {}
+    fresh: dict[Any, Any] = {}
     with _lock:
         _tables.append(fresh)
     return fresh
 
 
-def remember(known: dict[Any, Kernel], key: Any, entry: Kernel, kernel: Kernel) -> None:
+def remember(known: dict[Any, Any], key: Any, entry: Kernel, kernel: Kernel) -> None:
     """Put `entry`, made of `kernel`, into a table, unless calls have to be seen on the slow way.
 
     The slow way catches kernels that ask for the host, and tells an observer of each call.
@@ -76,10 +76,8 @@ def remember(known: dict[Any, Kernel], key: Any, entry: Kernel, kernel: Kernel) 
             known[key] = entry
 
 
-def observe(who: observer.Observer | None) -> None:
-    """Let `who` be told of every call; the fast tables are empty while somebody is."""
+def _empty_tables() -> None:
     with _lock:
-        observer.active = who
         for known in _tables:
             known.clear()
 
@@ -92,6 +90,7 @@ def _forget() -> None:
 
 
 device.on_change(_forget)
+observer.on_install(_empty_tables)
 
 
 def kernel(

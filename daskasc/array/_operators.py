@@ -46,8 +46,8 @@ def apply(
     ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """Result array(s) of a ufunc on operands that :func:`accepts` accepts."""
-    if observer.active is not None:
-        return observer.active.run(name_of(ufunc), _apply, (ufunc, operands, dtype, casting), {})
+    if (who := observer.active) is not None:
+        return who.run(name_of(ufunc), _apply, (ufunc, operands, dtype, casting), {})
     return _apply(ufunc, operands, dtype, casting)
 
 

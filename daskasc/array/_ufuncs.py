@@ -51,8 +51,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         spread = (Ellipsis, *(None,) * right.ndim)
         return _operators.apply(ufunc, (left[spread], right))
     name = f"{_dispatch.name_of(ufunc)}.{method}"
-    if observer.active is not None:
-        return observer.active.run(name, _method, (name, ufunc, method, inputs), kwargs)
+    if (who := observer.active) is not None:
+        return who.run(name, _method, (name, ufunc, method, inputs), kwargs)
     return _method(name, ufunc, method, inputs, **kwargs)
 
 

@@ -40,6 +40,9 @@ class AcceleratorBackend(Backend):
     ) -> None:
         self._driver = driver
         self._limit = memory_limit
+        # the allocator has one peak: what it was before it was set back, for memory() and the mark
+        self._peak_before = 0
+        self._marked_peak = 0
         visible = driver.device_count() if driver.is_available() else 0
         if visible < 1:
             raise DeviceUnavailableError(
@@ -159,12 +162,28 @@ class AcceleratorBackend(Backend):
         """Figures of the allocator, cached free blocks not included."""
         stats = self._driver.memory_stats()
         used = int(stats.get("allocated_bytes.all.current", 0))
-        peak = int(stats.get("allocated_bytes.all.peak", 0))
-        return MemoryInfo(used, peak, self._capacity)
+        return MemoryInfo(used, max(self._peak_before, self._own_peak()), self._capacity)
+
+    def _own_peak(self) -> int:
+        return int(self._driver.memory_stats().get("allocated_bytes.all.peak", 0))
 
     def reset_peak(self) -> None:
         """Set the allocator's peak to what is used now."""
+        self._marked_peak = max(self._marked_peak, self._own_peak())
+        self._peak_before = 0
         self._driver.reset_peak_memory_stats()
+
+    def mark_peak(self) -> int | None:
+        """Set the allocator's peak back, remembering it for :meth:`memory`."""
+        before = self.peak_since_mark()
+        self._peak_before = max(self._peak_before, self._own_peak())
+        self._marked_peak = 0
+        self._driver.reset_peak_memory_stats()
+        return before
+
+    def peak_since_mark(self) -> int | None:
+        """Most bytes allocated since the mark."""
+        return max(self._marked_peak, self._own_peak())
 
     def empty_cache(self) -> None:
         """Give cached free blocks back to the driver; may wait for the card."""

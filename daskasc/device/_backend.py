@@ -42,6 +42,8 @@ class Backend(abc.ABC):
         Whether arrays have to report their storages through :meth:`retain` and :meth:`release`.
     restricts : bool
         Whether :meth:`supports` can say no.
+    fast_float64 : bool
+        Whether float64 is worth its time inside operators on float32.
     pins_memory : bool
         Whether :meth:`host_buffer` gives pinned memory.
     """
@@ -50,6 +52,7 @@ class Backend(abc.ABC):
     collective_backend: str
     accounts: bool = False
     restricts: bool = False
+    fast_float64: bool = True
     pins_memory: bool = False
 
     def __init__(self, card: int | None, torch_device: Any, threads: int | None) -> None:
@@ -98,6 +101,17 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def reset_peak(self) -> None:
         """Set the peak to what is used now."""
+
+    def mark_peak(self) -> int | None:
+        """Begin a peak of its own beside the one of :meth:`memory`; returns the one before it.
+
+        None where nobody keeps the books of memory.
+        """
+        return None
+
+    def peak_since_mark(self) -> int | None:
+        """Most bytes in use since :meth:`mark_peak`."""
+        return None
 
     @abc.abstractmethod
     def empty_cache(self) -> None:

@@ -34,8 +34,8 @@ class Counters:
             raise KeyError(f"no counter {name!r}; known: {', '.join(NAMES)}")
         with self._lock:
             self._values[name] += n
-        if _observer.active is not None:
-            _observer.active.moved(name, n)
+        if (who := _observer.active) is not None:
+            who.moved(name, n)
 
     def snapshot(self) -> dict[str, int]:
         """Copy of all counters."""
@@ -47,8 +47,8 @@ class Counters:
         with self._lock:
             calls, total = self._fallbacks.get(function_name, (0, 0))
             self._fallbacks[function_name] = (calls + 1, total + nbytes)
-        if _observer.active is not None:
-            _observer.active.fell_back(function_name, nbytes)
+        if (who := _observer.active) is not None:
+            who.fell_back(function_name, nbytes)
 
     def fallbacks(self) -> dict[str, tuple[int, int]]:
         """Copy of ``{function name: (calls, bytes)}``."""

@@ -46,6 +46,7 @@ class CpuBackend(Backend):
         self._released: deque[int] = deque()
         self._used = 0
         self._peak = 0
+        self._marked_peak = 0
 
     def activate_thread(self) -> None:
         """Nothing to do: host memory has no current device."""
@@ -88,6 +89,19 @@ class CpuBackend(Backend):
             self._apply_releases()
             self._peak = self._used
 
+    def mark_peak(self) -> int | None:
+        """Set the marked peak to what is used now, and return what it was."""
+        if not self.accounts:
+            return None
+        with self._lock:
+            self._apply_releases()
+            before, self._marked_peak = self._marked_peak, self._used
+        return before
+
+    def peak_since_mark(self) -> int | None:
+        """Most bytes that live arrays held since the mark."""
+        return self._marked_peak if self.accounts else None
+
     def empty_cache(self) -> None:
         """Nothing to do: the host allocator keeps no cache of ours."""
 
@@ -112,6 +126,7 @@ class CpuBackend(Backend):
                 self._held[address] = [1, nbytes]
                 self._used += nbytes
                 self._peak = max(self._peak, self._used)
+                self._marked_peak = max(self._marked_peak, self._used)
             else:
                 entry[0] += 1
         return address

@@ -31,6 +31,20 @@ class Observer(Protocol):
 
 
 active: Observer | None = None
+_listeners: list[Callable[[], None]] = []
+
+
+def install(who: Observer | None) -> None:
+    """Let `who` be told from now on; None: nobody."""
+    global active
+    active = who
+    for listener in _listeners:
+        listener()
+
+
+def on_install(listener: Callable[[], None]) -> None:
+    """Call `listener` after each :func:`install`: for tables of what goes unobserved."""
+    _listeners.append(listener)
 
 
 def observed(name: str) -> Callable[[F], F]:
@@ -39,9 +53,10 @@ def observed(name: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if active is None:
+            who = active
+            if who is None:
                 return function(*args, **kwargs)
-            return active.run(name, function, args, kwargs)
+            return who.run(name, function, args, kwargs)
 
         return cast(F, wrapper)
 
