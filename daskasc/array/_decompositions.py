@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from daskasc.array import _extremes as extremes
 from daskasc.array import _linalg as products
 from daskasc.array import _operators
 from daskasc.array import _reductions as reductions
@@ -435,9 +436,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def _vector_norm(size: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     if ord == np.inf:
-        return reductions.max(size, axis=axis, keepdims=keepdims)
+        return extremes.max(size, axis=axis, keepdims=keepdims)
     if ord == -np.inf:
-        return reductions.min(size, axis=axis, keepdims=keepdims)
+        return extremes.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
         return reductions.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
@@ -462,4 +463,4 @@ def _matrix_norm(array: Any, size: Any, ord: Any, row: int, column: int) -> Any:
     else:
         raise ValueError("Invalid norm order for matrices.")
     sums = reductions.sum(size, axis=summed)
-    return reductions.max(sums, axis=along) if ord > 0 else reductions.min(sums, axis=along)
+    return extremes.max(sums, axis=along) if ord > 0 else extremes.min(sums, axis=along)

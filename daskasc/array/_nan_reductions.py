@@ -1,4 +1,4 @@
-"""Reductions that skip NaN, and sums and products along an axis (scans).
+"""Reductions that skip NaN.
 
 A slice with nothing but NaN gives what NumPy gives, without its RuntimeWarning: telling would
 need a look at the result from the host.
@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from daskasc.array import _extremes as extremes
+from daskasc.array import _means as means
+from daskasc.array import _operators
 from daskasc.array import _reductions as full
-from daskasc.array._dispatch import implements, require
-from daskasc.array._dtypes import COMPLEX, FLOATS, TWINS, cast, torch, twin
-from daskasc.array._reductions import NO, Axes, accumulator, finish, normalize_axis
+from daskasc.array._dispatch import implements
+from daskasc.array._dtypes import COMPLEX, FLOATS, torch
+from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._storage import tensor_of, wrap
 
 
@@ -22,7 +25,8 @@ def _has_nan(tensor: Any) -> bool:
     return tensor.dtype in FLOATS or tensor.dtype in COMPLEX
 
 
-def _without_nan(tensor: Any, value: Any) -> Any:
+def without_nan(tensor: Any, value: Any) -> Any:
+    """The tensor with `value` in the place of NaN."""
     if not _has_nan(tensor):
         return tensor
     fill = torch.full((), value, dtype=tensor.dtype, device=tensor.device)
@@ -46,7 +50,7 @@ def nansum(
     where: Any = NO,
 ) -> Any:
     """As :func:`numpy.nansum`."""
-    return full.sum(wrap(_without_nan(tensor_of(a), 0)), axis, dtype, out, keepdims, initial, where)
+    return full.sum(wrap(without_nan(tensor_of(a), 0)), axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanprod)
@@ -60,9 +64,7 @@ def nanprod(
     where: Any = NO,
 ) -> Any:
     """As :func:`numpy.nanprod`."""
-    return full.prod(
-        wrap(_without_nan(tensor_of(a), 1)), axis, dtype, out, keepdims, initial, where
-    )
+    return full.prod(wrap(without_nan(tensor_of(a), 1)), axis, dtype, out, keepdims, initial, where)
 
 
 def _loser(tensor: Any, largest: bool) -> Any:
@@ -75,13 +77,13 @@ def _nan_extreme(
     a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any, largest: bool
 ) -> Any:
     tensor = tensor_of(a)
-    reduce = full.max if largest else full.min
+    reduce = extremes.max if largest else extremes.min
     if not _has_nan(tensor):
         return reduce(wrap(tensor), axis, out, keepdims, initial, where)
-    filled = _without_nan(tensor, _loser(tensor, largest))
+    filled = without_nan(tensor, _loser(tensor, largest))
     found = reduce(wrap(filled), axis, None, keepdims, initial, where)._t
-    if initial is NO and tensor.numel():
-        axes = Axes(axis, tensor.ndim, keepdims)
+    if initial is NO or initial is None:
+        axes = Axes(axis, tensor.ndim, keepdims, True)
         if axes.axes:
             nothing = torch.all(torch.isnan(tensor), dim=axes.axes, keepdim=axes.keepdims)
         else:
@@ -129,25 +131,17 @@ def nanmean(
     """As :func:`numpy.nanmean`."""
     tensor = tensor_of(a)
     if not _has_nan(tensor):
-        return full.mean(wrap(tensor), axis, dtype, out, keepdims, where=where)
-    axes = Axes(axis, tensor.ndim, keepdims)
-    return finish(
-        full.mean_over(_without_nan(tensor, 0), axes, wrap(_mask(tensor, where)), dtype), out
-    )
+        return means.mean(wrap(tensor), axis, dtype, out, keepdims, where=where)
+    _check_inexact(dtype, out)
+    mask = wrap(_mask(tensor, where))
+    return means.mean(wrap(without_nan(tensor, 0)), axis, dtype, out, keepdims, where=mask)
 
 
-def _nan_var(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any
-) -> tuple[Any, Any]:
-    tensor = tensor_of(a)
-    axes = Axes(axis, tensor.ndim, keepdims)
-    if not _has_nan(tensor):
-        return full.var_over(tensor, axes, dtype, ddof, where, mean)
-    mask = _mask(tensor, where)
-    variance, given = full.var_over(_without_nan(tensor, 0), axes, dtype, ddof, wrap(mask), mean)
-    # NumPy gives NaN, not inf, where ddof leaves no degrees of freedom
-    count = full.sum_over(mask, axes, torch.int64)
-    return variance.masked_fill(count - ddof <= 0, math.nan), given
+def _check_inexact(dtype: Any, out: Any) -> None:
+    if dtype is not None and dtype is not NO and np.dtype(dtype).kind in "iub":
+        raise TypeError(f"dtype is {np.dtype(dtype)}; if a is inexact, dtype must be inexact")
+    if out is not None and out.dtype.kind in "iub":
+        raise TypeError(f"out has dtype {out.dtype}; if a is inexact, out must be inexact")
 
 
 @implements(np.nanvar)
@@ -164,9 +158,18 @@ def nanvar(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.nanvar`."""
-    ddof = ddof if correction is NO else correction
-    variance, given = _nan_var(a, axis, dtype, ddof, keepdims, where, mean)
-    return finish(cast(variance, given), out)
+    tensor = tensor_of(a)
+    options = {"mean": mean, "correction": correction}
+    if not _has_nan(tensor):
+        return means.var(a, axis, dtype, out, ddof, keepdims, where=where, **options)
+    _check_inexact(dtype, out)
+    mask = _mask(tensor, where)
+    filled = wrap(without_nan(tensor, 0))
+    found = means.var(filled, axis, dtype, out, ddof, keepdims, where=wrap(mask), **options)
+    # NumPy gives NaN, not inf, where ddof leaves no degrees of freedom
+    count = full.sum_over(mask, Axes(axis, tensor.ndim, keepdims), torch.int64)
+    nothing = count - (ddof if correction is NO else correction) <= 0
+    return finish(found._t.masked_fill(nothing, math.nan), out)
 
 
 @implements(np.nanstd)
@@ -183,20 +186,21 @@ def nanstd(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.nanstd`."""
-    ddof = ddof if correction is NO else correction
-    variance, given = _nan_var(a, axis, dtype, ddof, keepdims, where, mean)
-    return finish(cast(torch.sqrt(variance), given), out)
+    options = {"where": where, "mean": mean, "correction": correction}
+    variance = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
+    root = _operators.apply(np.sqrt, (variance,))
+    return root if out is None else _operators.store(np.sqrt, root, out)
 
 
 def _nan_arg(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
     tensor = tensor_of(a)
     if _has_nan(tensor):
-        axes = Axes(axis, tensor.ndim, False)
+        axes = Axes(axis, tensor.ndim, False, True)
         nan = torch.isnan(tensor)
         if tensor.numel() and bool(torch.all(nan, dim=axes.axes).any()):
             raise ValueError("All-NaN slice encountered")
         tensor = tensor.masked_fill(nan, _loser(tensor, largest))
-    return full.arg_extreme(tensor, axis, out, keepdims, largest)
+    return extremes.arg_extreme(tensor, axis, out, keepdims, largest)
 
 
 @implements(np.nanargmax)
@@ -209,90 +213,3 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) 
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> Any:
     """As :func:`numpy.nanargmin`."""
     return _nan_arg(a, axis, out, keepdims, False)
-
-
-# -- scans
-
-
-def _scan(tensor: Any, axis: Any, dtype: Any, out: Any, product: bool) -> Any:
-    target = accumulator(tensor.dtype, dtype)
-    values = cast(tensor, target)
-    if axis is None:
-        values, number = values.reshape(-1), 0
-    else:
-        number = normalize_axis(axis, values.ndim)
-    require("cumprod" if product else "cumsum", values)
-    function = torch.cumprod if product else torch.cumsum
-    scanned = function(twin(values), dim=number)
-    return finish(scanned.view(target) if target in TWINS else cast(scanned, target), out)
-
-
-@implements(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """As :func:`numpy.cumsum`."""
-    return _scan(tensor_of(a), axis, dtype, out, False)
-
-
-@implements(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """As :func:`numpy.cumprod`."""
-    return _scan(tensor_of(a), axis, dtype, out, True)
-
-
-@implements(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """As :func:`numpy.nancumsum`."""
-    return _scan(_without_nan(tensor_of(a), 0), axis, dtype, out, False)
-
-
-@implements(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """As :func:`numpy.nancumprod`."""
-    return _scan(_without_nan(tensor_of(a), 1), axis, dtype, out, True)
-
-
-def _cumulative(
-    x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, product: bool
-) -> Any:
-    tensor = tensor_of(x)
-    if axis is None:
-        if tensor.ndim > 1:
-            raise ValueError(
-                "For arrays which have more than one dimension ``axis`` argument is required."
-            )
-        axis = 0
-    scanned = _scan(tensor, axis, dtype, None, product)._t
-    if include_initial:
-        shape = list(scanned.shape)
-        shape[axis] = 1
-        first = torch.full(shape, int(product), dtype=scanned.dtype, device=scanned.device)
-        scanned = torch.cat([first, scanned], dim=axis)
-    return finish(scanned, out)
-
-
-@implements(np.cumulative_sum)
-def cumulative_sum(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    """As :func:`numpy.cumulative_sum`."""
-    return _cumulative(x, axis, dtype, out, include_initial, False)
-
-
-@implements(np.cumulative_prod)
-def cumulative_prod(
-    x: Any,
-    /,
-    *,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    include_initial: bool = False,
-) -> Any:
-    """As :func:`numpy.cumulative_prod`."""
-    return _cumulative(x, axis, dtype, out, include_initial, True)

@@ -1,21 +1,22 @@
-"""Reductions: sum, prod, min, max, any, all, mean, var, std, counts and arg-reductions.
+"""Reductions: sum, prod, any, all and counts, and the axes that all reductions share.
 
 Every reduction normalises its axes once (:class:`Axes`): None, an integer or a tuple become a
 sorted tuple of axes; the empty tuple means "no axis", where torch would take all. Then ``where``
 replaces elements by the identity, the operator runs over the axes, ``initial`` is combined, and
-the result goes to ``out`` if given. Result dtypes are NumPy's: small integers add up in 64 bits,
-means of integers are float64, halves accumulate in float32.
+the result goes to ``out`` if given. Result dtypes are NumPy's: small integers add up in 64 bits;
+with ``out=`` and no ``dtype=``, sums are formed in the common dtype of both.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from daskasc.array import _complex, _operators
-from daskasc.array._dispatch import implements, into, require
+from daskasc.array import _operators
+from daskasc.array._dispatch import implements, into, is_array, require
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -23,15 +24,14 @@ from daskasc.array._dtypes import (
     TWINS,
     UNSIGNED,
     cast,
-    is_float,
-    result,
-    sortable,
+    check_integer,
+    promote,
     torch,
     torch_dtype,
     twin,
-    unsortable,
 )
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._summation import sum_floats
 
 NO = np._NoValue
 
@@ -44,24 +44,35 @@ class Axes:
     axes : tuple of int
         Sorted and non-negative.
     keepdims : bool
+
+    Parameters
+    ----------
+    ufunc : bool
+        The axis is checked as NumPy's ufuncs do it: no lists, and 0-d arrays have an axis 0.
     """
 
     __slots__ = ("axes", "keepdims", "ndim")
 
-    def __init__(self, axis: Any, ndim: int, keepdims: Any) -> None:
+    def __init__(self, axis: Any, ndim: int, keepdims: Any, ufunc: bool = False) -> None:
         self.ndim = ndim
         self.keepdims = bool(keepdims) if keepdims is not NO else False
-        if axis is None:
+        if ufunc and isinstance(axis, list):
+            raise TypeError("'list' object cannot be interpreted as an integer")
+        # reductions by ufuncs let axis 0 and -1 of an array without axes pass
+        if axis is None or (ufunc and not ndim and type(axis) is int and axis in (0, -1)):
             self.axes: tuple[int, ...] = tuple(range(ndim))
         else:
             self.axes = normalize_axes(axis, ndim)
 
     def finish(self, tensor: Any) -> Any:
         """Drop the reduced axes of a result that still has them with length 1."""
-        if self.keepdims or not self.axes:
-            return tensor
-        kept = [n for i, n in enumerate(tensor.shape) if i not in self.axes]
-        return tensor.reshape(kept)
+        return tensor if self.keepdims or not self.axes else tensor.reshape(self.kept(tensor))
+
+    def kept(self, tensor: Any) -> list[int]:
+        """Shape of a result."""
+        if self.keepdims:
+            return [1 if i in self.axes else n for i, n in enumerate(tensor.shape)]
+        return [n for i, n in enumerate(tensor.shape) if i not in self.axes]
 
     def count(self, tensor: Any) -> int:
         """Elements that go into one result."""
@@ -84,7 +95,7 @@ class Axes:
 
 def normalize_axis(axis: Any, ndim: int) -> int:
     """One axis, non-negative; NumPy's AxisError otherwise."""
-    number = int(axis.__index__())
+    number = operator.index(axis)
     if not -ndim <= number < ndim:
         raise np.exceptions.AxisError(number, ndim)
     return number % ndim
@@ -103,23 +114,46 @@ def masked(tensor: Any, where: Any, identity: Any) -> Any:
     """`identity` where the mask is False."""
     if where is NO or where is True:
         return tensor
-    mask = tensor_of(where, torch.bool)
     fill = torch.full((), identity, dtype=tensor.dtype, device=tensor.device)
-    return torch.where(mask, tensor, fill)
+    return torch.where(mask_of(where, tensor), tensor, fill)
+
+
+def mask_of(where: Any, tensor: Any) -> Any:
+    """``where=`` of a reduction of `tensor` as a bool tensor; it never makes the operand larger."""
+    mask = tensor_of(where)
+    if mask.dtype is not torch.bool:
+        raise TypeError(
+            f"Cannot cast array data from {NUMPY[mask.dtype]!r} to dtype('bool') according to the "
+            "rule 'safe'; compare with 0 to make a mask"
+        )
+    shapes = (tuple(mask.shape), tuple(tensor.shape))
+    if np.broadcast_shapes(*shapes) != shapes[1]:
+        raise ValueError(f"where has shape {shapes[0]}; the operand has shape {shapes[1]}")
+    return mask
 
 
 def finish(tensor: Any, out: Any) -> Any:
-    """Wrap a result, or store it in `out`."""
-    return wrap(tensor) if out is None else into(out, wrap(tensor))
+    """Wrap a result, or store it in `out`, which must have its shape."""
+    if out is None:
+        return wrap(tensor)
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if is_array(out) and out.shape != tuple(tensor.shape):
+        raise ValueError(f"out has shape {out.shape}; the result has shape {tuple(tensor.shape)}")
+    return into(out, wrap(tensor))
 
 
 # -- sum and prod
 
 
-def accumulator(dtype: Any, wanted: Any) -> Any:
+def accumulator(dtype: Any, wanted: Any, out: Any = None) -> Any:
     """Torch dtype in which NumPy sums elements of `dtype`."""
     if wanted is not None and wanted is not NO:
         return torch_dtype(wanted)
+    if isinstance(out, tuple) and out:
+        out = out[0]
+    if out is not None and is_array(out):
+        return torch_dtype(promote(NUMPY[dtype], out.dtype))
     if dtype is torch.bool or dtype in (torch.int8, torch.int16, torch.int32):
         return torch.int64
     if dtype in UNSIGNED:
@@ -127,14 +161,18 @@ def accumulator(dtype: Any, wanted: Any) -> Any:
     return dtype
 
 
-def sum_over(tensor: Any, axes: Axes, dtype: Any, operator: str = "sum") -> Any:
+def sum_over(tensor: Any, axes: Axes, dtype: Any, kind: str = "sum") -> Any:
     """Sum (or product) in torch dtype `dtype`, the reduced axes dropped or kept."""
+    if kind == "sum" and axes.axes and (dtype in FLOATS or dtype in COMPLEX):
+        require(kind, tensor)
+        return sum_floats(tensor, axes.axes, axes.keepdims, dtype)
     tensor = cast(tensor, dtype)
-    if not axes.axes:
-        return tensor.clone()
-    require(operator, tensor)
+    require(kind, tensor)
     signed = twin(tensor)
-    if operator == "sum":
+    if not axes.axes:
+        # a sum begins with 0, so that no sum is -0.0
+        return tensor.clone() if kind == "prod" or signed is not tensor else tensor + 0
+    if kind == "sum":
         total = torch.sum(signed, dim=axes.axes, keepdim=axes.keepdims)
     elif len(axes.axes) == axes.ndim and not axes.keepdims:
         total = torch.prod(signed)
@@ -143,10 +181,21 @@ def sum_over(tensor: Any, axes: Axes, dtype: Any, operator: str = "sum") -> Any:
     return total.view(dtype) if dtype in TWINS else cast(total, dtype)
 
 
-def _combine(tensor: Any, initial: Any, ufunc: np.ufunc) -> Any:
+def initial_of(value: Any, dtype: Any) -> Any:
+    """``initial=`` of a reduction as a tensor of torch dtype `dtype`; NumPy's errors otherwise."""
+    if type(value) is int:
+        check_integer(value, NUMPY[dtype])
+    first = tensor_of(value, dtype)
+    if first.ndim:
+        raise ValueError("setting an array element with a sequence.")
+    return first
+
+
+def combine(tensor: Any, initial: Any, ufunc: np.ufunc) -> Any:
+    """Result of a reduction and its ``initial=``."""
     if initial is NO or initial is None:
         return tensor
-    first = wrap(tensor_of(initial, tensor.dtype))
+    first = wrap(initial_of(initial, tensor.dtype))
     return _operators.apply(ufunc, (wrap(tensor), first))._t
 
 
@@ -162,9 +211,9 @@ def sum(
 ) -> Any:
     """As :func:`numpy.sum`."""
     tensor = masked(tensor_of(a), where, 0)
-    target = accumulator(tensor.dtype, dtype)
-    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims), target)
-    return finish(_combine(total, initial, np.add), out)
+    target = accumulator(tensor.dtype, dtype, out)
+    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims, True), target)
+    return finish(combine(total, initial, np.add), out)
 
 
 @implements(np.prod)
@@ -179,95 +228,9 @@ def prod(
 ) -> Any:
     """As :func:`numpy.prod`."""
     tensor = masked(tensor_of(a), where, 1)
-    target = accumulator(tensor.dtype, dtype)
-    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims), target, "prod")
-    return finish(_combine(total, initial, np.multiply), out)
-
-
-# -- min and max
-
-
-def extreme_identity(dtype: Any, largest: bool) -> Any:
-    """Value that never wins a minimum (`largest`) or a maximum."""
-    if dtype is torch.bool:
-        return largest
-    if dtype in FLOATS:
-        return math.inf if largest else -math.inf
-    limits = np.iinfo(NUMPY[dtype])
-    return int(limits.max if largest else limits.min)
-
-
-def extreme_over(tensor: Any, axes: Axes, largest: bool) -> Any:
-    """Maximum (or minimum) with NaN winning, as NumPy."""
-    if not axes.axes:
-        return tensor.clone()
-    if not axes.count(tensor):
-        name = "maximum" if largest else "minimum"
-        raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-    if tensor.dtype in COMPLEX:
-        return _complex.extreme_over(tensor, axes, largest)
-    require("maximum.reduce" if largest else "minimum.reduce", tensor)
-    ordered = sortable(tensor)
-    function = torch.amax if largest else torch.amin
-    return unsortable(function(ordered, dim=axes.axes, keepdim=axes.keepdims), tensor.dtype)
-
-
-def _extreme(
-    a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any, largest: bool
-) -> Any:
-    tensor = tensor_of(a)
-    if where is not NO and where is not True:
-        if initial is NO:
-            raise ValueError(
-                "reduction operation 'maximum' does not have an identity, so to use a where "
-                "mask one has to specify 'initial'"
-            )
-        tensor = masked(tensor, where, extreme_identity(tensor.dtype, not largest))
-    axes = Axes(axis, tensor.ndim, keepdims)
-    if initial is not NO and initial is not None and not axes.count(tensor) and axes.axes:
-        shape = [
-            (1 if i in axes.axes else n)
-            for i, n in enumerate(tensor.shape)
-            if axes.keepdims or i not in axes.axes
-        ]
-        empty = torch.full(shape, 0, dtype=tensor.dtype, device=tensor.device)
-        return finish(empty + tensor_of(initial, tensor.dtype), out)
-    found = extreme_over(tensor, axes, largest)
-    return finish(_combine(found, initial, np.maximum if largest else np.minimum), out)
-
-
-@implements(np.max, np.amax)
-def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO,
-    initial: Any = NO,
-    where: Any = NO,
-) -> Any:
-    """As :func:`numpy.max`."""
-    return _extreme(a, axis, out, keepdims, initial, where, True)
-
-
-@implements(np.min, np.amin)
-def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO,
-    initial: Any = NO,
-    where: Any = NO,
-) -> Any:
-    """As :func:`numpy.min`."""
-    return _extreme(a, axis, out, keepdims, initial, where, False)
-
-
-@implements(np.ptp)
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO) -> Any:
-    """As :func:`numpy.ptp`."""
-    high = max(a, axis=axis, keepdims=keepdims)
-    low = min(a, axis=axis, keepdims=keepdims)
-    return finish(_operators.apply(np.subtract, (high, low))._t, out)
+    target = accumulator(tensor.dtype, dtype, out)
+    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims, True), target, "prod")
+    return finish(combine(total, initial, np.multiply), out)
 
 
 # -- any, all, counts
@@ -280,7 +243,7 @@ def truth(tensor: Any) -> Any:
 
 def _truth_reduction(a: Any, axis: Any, out: Any, keepdims: Any, where: Any, every: bool) -> Any:
     tensor = masked(truth(tensor_of(a)), where, every)
-    axes = Axes(axis, tensor.ndim, keepdims)
+    axes = Axes(axis, tensor.ndim, keepdims, True)
     if not axes.axes:
         return finish(tensor.clone(), out)
     function = torch.all if every else torch.any
@@ -305,195 +268,5 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     tensor = truth(tensor_of(a))
     if axis is None and not keepdims:
         return int(tensor.sum())
-    axes = Axes(axis, tensor.ndim, keepdims)
+    axes = Axes(axis, tensor.ndim, keepdims, True)
     return wrap(sum_over(tensor, axes, torch.int64))
-
-
-# -- mean, var, std
-
-
-def _mean_dtype(dtype: Any, wanted: Any) -> tuple[Any, Any]:
-    """Torch dtypes in which a mean is computed, and given."""
-    if wanted is not None and wanted is not NO:
-        target = torch_dtype(wanted)
-        return target, target
-    if dtype in (torch.float16, torch.bfloat16):
-        return torch.float32, dtype
-    if dtype in FLOATS or dtype in COMPLEX:
-        return dtype, dtype
-    target = torch_dtype(result(np.dtype("f8")))
-    return target, target
-
-
-def _counts(tensor: Any, axes: Axes, where: Any, dtype: Any) -> Any:
-    """Elements that go into each result: a number, or a tensor under a mask."""
-    if where is NO or where is True:
-        return axes.count(tensor)
-    mask = tensor_of(where, torch.bool).expand(tensor.shape)
-    return sum_over(mask, axes, torch.int64).to(dtype)
-
-
-def divided(total: Any, count: Any) -> Any:
-    """`total` / `count`; NaN for no elements, as NumPy."""
-    if isinstance(count, int):
-        return total / count if count else total * math.nan
-    return total / count
-
-
-def mean_over(tensor: Any, axes: Axes, where: Any, wanted: Any) -> Any:
-    """Mean in NumPy's dtype."""
-    inner, outer = _mean_dtype(tensor.dtype, wanted)
-    total = sum_over(masked(cast(tensor, inner), where, 0), axes, inner)
-    real = torch.float64 if inner in (torch.float64, torch.complex128) else torch.float32
-    return cast(divided(total, _counts(tensor, axes, where, real)), outer)
-
-
-@implements(np.mean)
-def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = NO,
-    *,
-    where: Any = NO,
-) -> Any:
-    """As :func:`numpy.mean`."""
-    tensor = tensor_of(a)
-    return finish(mean_over(tensor, Axes(axis, tensor.ndim, keepdims), where, dtype), out)
-
-
-def var_over(
-    tensor: Any, axes: Axes, wanted: Any, ddof: Any, where: Any, mean: Any
-) -> tuple[Any, Any]:
-    """Variance by two passes in the inner dtype, and the dtype it is given in."""
-    inner, outer = _mean_dtype(tensor.dtype, wanted)
-    values = cast(tensor, inner)
-    kept = Axes(axes.axes, axes.ndim, True)
-    centre = mean_over(values, kept, where, NUMPY[inner]) if mean is NO else tensor_of(mean, inner)
-    deviation = values - centre
-    if inner in COMPLEX:
-        squares = deviation.real**2 + deviation.imag**2
-    else:
-        squares = deviation * deviation
-    real = squares.dtype
-    total = sum_over(masked(squares, where, 0), axes, real)
-    count = _counts(tensor, axes, where, real)
-    if isinstance(count, int):
-        freedom: Any = count - ddof
-        freedom = freedom if freedom > 0 else 0
-        variance = total / freedom if freedom else total / torch.zeros_like(total)
-    else:
-        variance = total / (count - ddof).clamp(min=0)
-    return variance, real if outer in COMPLEX else outer
-
-
-@implements(np.var)
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = NO,
-    *,
-    where: Any = NO,
-    mean: Any = NO,
-    correction: Any = NO,
-) -> Any:
-    """As :func:`numpy.var`."""
-    tensor = tensor_of(a)
-    ddof = ddof if correction is NO else correction
-    axes = Axes(axis, tensor.ndim, keepdims)
-    variance, dtype = var_over(tensor, axes, dtype, ddof, where, mean)
-    return finish(cast(variance, dtype), out)
-
-
-@implements(np.std)
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = NO,
-    *,
-    where: Any = NO,
-    mean: Any = NO,
-    correction: Any = NO,
-) -> Any:
-    """As :func:`numpy.std`."""
-    tensor = tensor_of(a)
-    ddof = ddof if correction is NO else correction
-    axes = Axes(axis, tensor.ndim, keepdims)
-    variance, dtype = var_over(tensor, axes, dtype, ddof, where, mean)
-    return finish(cast(torch.sqrt(variance), dtype), out)
-
-
-# -- arg-reductions
-
-
-def arg_extreme(tensor: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
-    """Index of the first extreme (the first NaN where there is one)."""
-    if tensor.dtype in COMPLEX:
-        tensor = _complex.extreme_keys(tensor, largest)
-    keep = keepdims is not NO and bool(keepdims)
-    ordered = sortable(tensor)
-    if axis is None:
-        ordered = ordered.reshape(-1)
-    number = 0 if axis is None else normalize_axis(axis, tensor.ndim)
-    if not ordered.shape[number]:
-        name = "argmax" if largest else "argmin"
-        raise ValueError(f"attempt to get {name} of an empty sequence")
-    function = torch.argmax if largest else torch.argmin
-    found = function(ordered, dim=number, keepdim=keep and axis is not None)
-    if keep and axis is None:
-        found = found.reshape((1,) * tensor.ndim)
-    return finish(found, out)
-
-
-@implements(np.argmax)
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> Any:
-    """As :func:`numpy.argmax`."""
-    return arg_extreme(tensor_of(a), axis, out, keepdims, True)
-
-
-@implements(np.argmin)
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> Any:
-    """As :func:`numpy.argmin`."""
-    return arg_extreme(tensor_of(a), axis, out, keepdims, False)
-
-
-@implements(np.average)
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO
-) -> Any:
-    """As :func:`numpy.average`."""
-    array = wrap(tensor_of(a))
-    if weights is None:
-        found = mean(array, axis=axis, keepdims=keepdims)
-        count = Axes(axis, array.ndim, keepdims).count(array._t)
-        total = wrap(torch.full_like(found._t, count))
-    else:
-        factors = wrap(tensor_of(weights))
-        if factors.shape != array.shape:
-            if axis is None:
-                raise TypeError("Axis must be specified when shapes of a and weights differ.")
-            axes = normalize_axes(axis, array.ndim)
-            if factors.shape != tuple(array.shape[i] for i in axes):
-                raise ValueError(
-                    "Shape of weights must be consistent with shape of a along specified axis."
-                )
-            shape = [n if i in axes else 1 for i, n in enumerate(array.shape)]
-            factors = wrap(factors._t.reshape(shape))
-        product = _operators.apply(np.multiply, (array, factors))
-        if not (is_float(product._t) or product._t.dtype in COMPLEX):
-            product = product.astype(result(np.dtype("f8")))
-        spread = wrap(factors._t.expand(array.shape)).astype(product.dtype)
-        total = sum(spread, axis=axis, keepdims=keepdims)
-        if bool((total._t == 0).any()):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        found = _operators.apply(
-            np.true_divide, (sum(product, axis=axis, keepdims=keepdims), total)
-        )
-    return (found, total) if returned else found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _reductions as reductions
+from daskasc.array import _means as means
 from daskasc.array._dispatch import implements
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -112,7 +112,7 @@ def cov(
     freedom: Any = ddof if ddof is not None else int(not bias)
     if weights is None:
         total: Any = rows.shape[1]
-        centred = array - reductions.mean(array, axis=1, keepdims=True)
+        centred = array - means.mean(array, axis=1, keepdims=True)
         weighted = centred
     else:
         total = weights.sum()
