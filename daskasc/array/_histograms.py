@@ -169,6 +169,18 @@ def _added(places: Any, inside: Any, factors: Any, count: int) -> Any:
     return cast(total.index_add(0, slots, factors.to(wide))[:count], dtype)
 
 
+def _grid_edges(column: Any, bins: Any, span: Any) -> np.ndarray[Any, Any]:
+    """Edges along one axis of a grid: a number of bins makes them in the dtype of the ends."""
+    edges = _edges(column, bins, span, None)
+    if np.ndim(bins):
+        return edges
+    if span is None and column.numel():
+        return np.linspace(edges[0], edges[-1], edges.size)
+    ends = tuple(span.tolist() if is_array(span) else span) if span is not None else (0.0, 1.0)
+    low, high = np.histogram_bin_edges(np.zeros(0), 1, ends)
+    return np.linspace(low, high, edges.size, dtype=np.result_type(*ends, 0.0))
+
+
 @implements(np.histogramdd)
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
@@ -193,8 +205,7 @@ def histogramdd(
         raise ValueError("range argument must have one entry per dimension")
     edges = []
     for column, width, span in zip(columns, widths, spans, strict=True):
-        edge = _edges(column, width, span, None)
-        edges.append(edge.astype(np.float64) if np.ndim(width) == 0 else edge)
+        edges.append(_grid_edges(column, width, span))
     shape = [edge.size - 1 for edge in edges]
     total = torch.zeros_like(columns[0], dtype=torch.int64)
     everywhere = torch.ones_like(columns[0], dtype=torch.bool)

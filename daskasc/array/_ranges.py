@@ -42,8 +42,14 @@ def linspace(
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     parts = count - 1 if endpoint else count
-    first, last = (wrap(tensor_of(_scalar(end))) for end in (start, stop))
-    given = result(np.result_type(first.dtype, last.dtype, float(count)))
+    ends = [_scalar(end) for end in (start, stop)]
+    first, last = (wrap(tensor_of(end)) for end in ends)
+    # Python's numbers take the dtype of the other end
+    weak = [
+        end if type(end) in (int, float, complex) else array.dtype
+        for end, array in zip(ends, (first, last), strict=True)
+    ]
+    given = result(np.result_type(*weak, float(count)))
     first, last = first.astype(given), last.astype(given)
     width = last - first
     number = creation.arange(count, dtype=np.zeros(0, given).real.dtype)

@@ -12,7 +12,7 @@ import pytest
 from daskasc.array import from_numpy
 from daskasc.errors import HostFallbackError
 
-from .reference import check, data, finite
+from .reference import assert_same, check, data, finite
 
 X = finite("f4")
 N = data("f8")
@@ -300,3 +300,28 @@ def test_host_can_be_forbidden(name: str) -> None:
     function, args = ON_HOST[name]
     with pytest.raises(HostFallbackError, match="no form on the card"):
         function(*[from_numpy(a) for a in args])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "u1"])
+def test_edges_of_grids_have_the_dtype_of_the_ends(dtype: str) -> None:
+    sample = finite(dtype, (30, 2))
+    options: list[dict[str, Any]] = [
+        {},
+        {"bins": [3, np.array([-2.0, 0, 4])]},
+        {"bins": 4, "range": [(-3.3, 3.1), (2, 2)]},
+        {"range": [None, (np.float32(0.1), np.float32(0.7))]},
+    ]
+    for kwargs in options:
+        counts, edges = np.histogramdd(sample, **kwargs)
+        found_counts, found_edges = np.histogramdd(from_numpy(sample), **kwargs)
+        assert_same([counts, *edges], [found_counts, *found_edges])
+        pair = np.histogram2d(sample[:, 0], sample[:, 1], **kwargs)
+        assert_same(pair, np.histogram2d(*map(from_numpy, sample.T), **kwargs))
+
+
+def test_linspace_takes_python_numbers_as_weak() -> None:
+    row = np.arange(3)
+    for ends in ((row.astype("f4"), 5), (row.astype("f2"), 2.5), (3, row), (1j, row.astype("f4"))):
+        card = [from_numpy(end) if isinstance(end, np.ndarray) else end for end in ends]
+        assert_same(np.linspace(*ends, 5), np.linspace(*card, 5))
+        assert_same(np.logspace(*ends, 4), np.logspace(*card, 4))
