@@ -22,6 +22,7 @@ DEVICES = ("auto", "npu", "cuda", "cpu")
 HOST_CONVERSIONS = ("error", "warn", "allow")
 FALLBACKS = ("error", "warn", "silent")
 PROMOTIONS = ("numpy", "device")
+ACCUMULATIONS = ("native", "compensated")
 
 
 def _load_defaults() -> None:
@@ -125,6 +126,11 @@ def fallback() -> str:
 def promotion() -> str:
     """Promotion policy: ``numpy`` or ``device``."""
     return _choice("promotion", PROMOTIONS)
+
+
+def accumulate() -> str:
+    """How floating-point sums are formed: ``native`` or ``compensated``."""
+    return _choice("accumulate", ACCUMULATIONS)
 
 
 def staging_bytes() -> int:

@@ -16,6 +16,8 @@ import numpy as np
 
 from daskasc.array import _dispatch
 from daskasc.array._dispatch import TABLE, is_array
+from daskasc.array._summation import NAMES as SUMS
+from daskasc.array._summation import accumulating
 
 _MODULES: dict[str, Any] = {
     "daskasc.array": np,
@@ -49,11 +51,22 @@ def _on_card(function: Callable[..., Any], module: str, name: str) -> Callable[.
         # a Dask array, an xarray object and the like dispatch NumPy's function themselves
         if any(map(_is_foreign, args)):
             return function(*args, **kwargs)
-        return _dispatch.call(function, args, kwargs)
+        return implementation(function, args, kwargs)
+
+    implementation = _summed if name in SUMS and module == "daskasc.array" else _dispatch.call
 
     # pickled by reference, as NumPy's functions are
     on_card.__module__, on_card.__name__, on_card.__qualname__ = module, name, name
     return on_card
+
+
+def _summed(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call of a function that forms sums, which takes ``accumulate`` besides NumPy's arguments."""
+    mode = kwargs.pop("accumulate", None)
+    if mode is None:
+        return _dispatch.call(function, args, kwargs)
+    with accumulating(mode):
+        return _dispatch.call(function, args, kwargs)
 
 
 def _is_foreign(value: Any) -> bool:

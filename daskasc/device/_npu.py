@@ -53,6 +53,7 @@ class NpuBackend(AcceleratorBackend):
     kind = "npu"
     collective_backend = "hccl"
     restricts = True
+    fast_float64 = False
     visibility = "ASCEND_RT_VISIBLE_DEVICES"
 
     def __init__(
