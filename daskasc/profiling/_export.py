@@ -66,11 +66,11 @@ def table(profile: Profile) -> str:
         parts.append(_grid(("computed on the host", "calls", "brought down", "where"), cells))
     copies = _moved(profile, *_COPIES)
     if copies:
-        cells = [
+        lines = [
             (kind.replace("_to_", " to "), name, str(n), format_bytes(b), where)
             for kind, name, where, n, b in copies
         ]
-        parts.append(_grid(("copy", "in", "times", "bytes", "where"), cells))
+        parts.append(_grid(("copy", "in", "times", "bytes", "where"), lines))
     peak = profile.peak_device_bytes
     parts.append(
         "peak device memory: "

@@ -11,8 +11,8 @@ from typing import Any
 
 from daskasc import device
 from daskasc.errors import ProfileStateError
-from daskasc.profiling import _export
 from daskasc.profiling._events import Call, Copy, Moved, Row
+from daskasc.profiling._export import table, to_dict, trace, write
 from daskasc.profiling._installing import start, stop
 
 MAX_EVENTS = 100_000
@@ -129,7 +129,7 @@ class Profile:
             The block has not ended.
         """
         self._ended()
-        return _export.table(self)
+        return table(self)
 
     def __str__(self) -> str:
         return self.table() if self._state == "ended" else repr(self)
@@ -147,7 +147,7 @@ class Profile:
             The block has not ended.
         """
         self._ended()
-        return _export.to_dict(self)
+        return to_dict(self)
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write :meth:`to_dict` as JSON; the file is there whole or not at all.
@@ -157,7 +157,7 @@ class Profile:
         pathlib.Path
             The file.
         """
-        return _export.write(Path(path), self.to_dict())
+        return write(Path(path), self.to_dict())
 
     def to_chrome_trace(self, path: str | os.PathLike[str]) -> Path:
         """Write the single calls in the trace event format (chrome://tracing, Perfetto).
@@ -171,7 +171,7 @@ class Profile:
             The file.
         """
         self._ended()
-        return _export.write(Path(path), _export.trace(self))
+        return write(Path(path), trace(self))
 
     def _ended(self) -> None:
         if self._state != "ended":
