@@ -208,7 +208,7 @@ def _rint(a: Any) -> Any:
 def _spacing(a: Any) -> Any:
     away = torch.full_like(a, math.inf)
     if a.dtype is not torch.float16:  # whose spacing is always the one upwards
-        away = torch.copysign(away, a)
+        away = torch.where(a < 0, -away, away)  # upwards from -0.0
     gap = torch.nextafter(a, away) - a
     return torch.where(torch.isinf(a), a * math.nan, gap)
 
@@ -288,6 +288,20 @@ def _ldexp(a: Any, b: Any) -> Any:
 
 def _gcd(a: Any, b: Any) -> Any:
     return torch.abs(torch.gcd(a, b)) if a.dtype not in UNSIGNED else torch.gcd(a, b)
+
+
+def _lcm(a: Any, b: Any) -> Any:
+    # |a| / gcd * |b|, which wraps: so the result may be negative
+    if a.dtype in UNSIGNED:
+        divisor = torch.gcd(a, b)
+        return torch.div(a, divisor.clamp_min(1), rounding_mode="floor") * b
+    if a.dtype is not torch.int64:
+        return _lcm(a.to(torch.int64), b.to(torch.int64)).to(a.dtype)
+    found = torch.div(torch.abs(a), _gcd(a, b).clamp_min(1), rounding_mode="floor") * torch.abs(b)
+    # 2**63, which int64 cannot hold: its multiples are 0 and itself
+    least = torch.iinfo(torch.int64).min
+    lowest = ((a == least) & (b != 0)) | ((b == least) & (a != 0))
+    return found.masked_fill(lowest, least)
 
 
 def _frexp(a: Any) -> tuple[Any, Any]:
@@ -378,7 +392,7 @@ ROWS: dict[str, Row] = {
     "left_shift": _left_shift,
     "right_shift": _right_shift,
     "gcd": _gcd,
-    "lcm": torch.lcm,
+    "lcm": _lcm,
     "spacing": _spacing,
     "bitwise_count": _bitwise_count,
 }

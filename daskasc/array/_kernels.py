@@ -348,8 +348,13 @@ def scalar_tensor(value: Any, dtype: np.dtype[Any], place: Any) -> Any:
     """0-d tensor of a Python scalar, converted by NumPy's rules for weak scalars."""
     if dtype.kind in "iu":
         check_integer(value, dtype)
+    elif dtype.kind == "b" and type(value) is int:
+        check_integer(value, np.dtype("i8"))  # as NumPy does before it asks for the truth
     elif dtype.kind in "fcV":
-        value = complex(value) if dtype.kind == "c" else float(value)
+        # by way of the widest dtype: what is too large for a narrower one is an infinity
+        wide = complex(value) if dtype.kind == "c" else float(value)
+        widest = torch.complex128 if dtype.kind == "c" else torch.float64
+        return torch.tensor(wide, dtype=widest).to(torch_dtype(dtype)).to(place)
     if dtype.name in ("uint16", "uint32", "uint64"):
         return torch.from_numpy(np.asarray(value, dtype)).to(place)
     return torch.full((), value, dtype=torch_dtype(dtype), device=place)

@@ -226,3 +226,52 @@ def test_complex_zero_to_a_complex_power():
     for exponent in (1 + 1j, 2, 0.5 - 3j, 0):
         expected = np.array([0j, 1j]) ** exponent
         np.testing.assert_allclose((from_numpy(np.array([0j, 1j])) ** exponent).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("dtype", [None, "i4", "f4"])
+def test_casting_is_about_operands_too(casting, dtype):
+    for left, right in (("i1", "f2"), ("i4", "i4"), ("f8", "f4"), ("?", "?")):
+        x, y = np.ones(2, left), np.full(2, 2, right)
+        check(lambda a, b: np.add(a, b, dtype=dtype, casting=casting), x, y)
+
+
+def test_casting_of_bfloat16(no_fallback):
+    x = from_numpy(np.ones(2, ml_dtypes.bfloat16))
+    assert np.add(x, x, casting="no").dtype == ml_dtypes.bfloat16
+    with pytest.raises(TypeError, match="casting rule 'no'"):
+        np.add(x, from_numpy(np.ones(2, "f4")), casting="no")
+    assert np.add(x, from_numpy(np.ones(2, "f4"))).dtype == np.float32
+    assert np.add(x, x, dtype=np.float32).dtype == np.float32
+
+
+def test_large_python_integers(no_fallback):
+    for dtype in ("?", "f4", "f8", "c16"):
+        for ufunc in (np.add, np.hypot, np.equal, np.less, np.logical_or):
+            for number in (2**63, 2**64, -(2**70)):
+                if not (dtype == "c16" and ufunc is np.hypot):
+                    check(ufunc, np.ones(2, dtype), number)
+
+
+def test_large_python_floats(no_fallback):
+    for dtype in ("f2", "f4", "c8"):
+        for ufunc in (np.add, np.logaddexp, np.maximum, np.true_divide):
+            for number in (1e300, -1e300, 7e4):
+                if not (dtype == "c8" and ufunc is np.logaddexp):
+                    check(ufunc, np.ones(2, dtype), number)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4"])
+def test_multiples_of_extremes_wrap(dtype, no_fallback):
+    limits = np.iinfo(dtype)
+    values = [limits.min, limits.max, limits.max // 2, 0, 1, 2, 3, 6, 96]
+    host = np.array(values, dtype)
+    host = np.concatenate([host, (0 - host).astype(dtype)])
+    check(np.lcm, host[:, None], host)
+    check(np.gcd, host[:, None], host)
+
+
+def test_spacing_of_negative_zero_is_upwards(no_fallback):
+    for dtype in ("f2", "f4", "f8"):
+        host = np.array([-0.0, 0.0], dtype)
+        np.testing.assert_array_equal(np.spacing(from_numpy(host)).asnumpy(), np.spacing(host))

@@ -45,7 +45,7 @@ class Case(NamedTuple):
     zeros : bool
         Whether the signs of zeros are compared.
     exact : bool
-        Whether the values must be equal to the last bit.
+        Whether real values must be equal to the last bit.
     """
 
     function: Callable[..., Any]
