@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from daskasc.array import _peers
 
 KINDS = ("device", "composite", "host", "excluded")
 
@@ -102,13 +104,13 @@ EXCLUDED: dict[str, str] = {
 OPTIONAL = frozenset("row_stack fromstring matvec vecmat".split())
 
 
-def numpy_functions() -> list[str]:
-    """Names of the callables of NumPy's top level that are no classes."""
+def numpy_functions(module: Any = np) -> list[str]:
+    """Names of the callables of a NumPy module (its top level) that are no classes."""
     return sorted(
         name
-        for name in dir(np)
+        for name in dir(module)
         if not name.startswith("_")
-        and callable(value := getattr(np, name))
+        and callable(value := getattr(module, name))
         and not isinstance(value, type)
     )
 
@@ -166,6 +168,10 @@ def page() -> str:
             lines += ["| function | reason |", "|---|---|"]
             lines += [f"| `{name}` | {table[name].reason} |" for name in names]
         lines.append("")
+    kinds = {name: row.kind for name, row in table.items()}
+    modules = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft}
+    callables = {name: numpy_functions(module) for name, module in modules.items()}
+    lines += _peers.section(kinds, callables)
     return "\n".join(lines).rstrip() + "\n"
 
 

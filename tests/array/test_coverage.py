@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import daskasc.array as namespace
-from daskasc.array import coverage, from_numpy
+from daskasc.array import _peers, coverage, from_numpy
 
 from .coverage_examples import EXAMPLES, arrays
 from .reference import assert_same, down
@@ -180,3 +181,39 @@ def test_infinities_stay_where_numpy_has_them() -> None:
             for function in (np.convolve, np.correlate):
                 for pair in ((row, kernel), (kernel, row)):
                     assert_same(function(*pair, mode), function(*map(from_numpy, pair), mode))
+
+
+def test_peers_are_counted_by_the_same_rule() -> None:
+    peers = _peers.load()
+    assert list(peers) == ["cupy", "cupynumeric", "asnumpy"]
+    # names that a reader can check in each package's reference
+    assert {"linspace", "einsum", "nanmedian"} <= peers["cupy"]["numpy"]
+    assert {"einsum", "nanmean", "quantile"} <= peers["cupynumeric"]["numpy"]
+    assert {"cumsum", "einsum", "mean"} <= peers["asnumpy"]["numpy"]
+    assert not {"arange", "reshape", "where", "std", "concatenate"} & peers["asnumpy"]["numpy"]
+    offered = {name for name, row in ROWS.items() if row.kind != "excluded"}
+    installed = offered & set(coverage.numpy_functions())
+    for found in peers.values():
+        assert len(installed) > len(found["numpy"])
+
+
+def test_names_are_read_from_sources(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    spec = importlib.util.spec_from_file_location("peer_names", root / "tools" / "peer_names.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    (tmp_path / "_more.py").write_text("from numpy import mean\ndef sort(): ...\n_hidden = 1\n")
+    (tmp_path / "_named.py").write_text("__all__ = ['std']\nstd = var = 1\n")
+    (tmp_path / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from numpy import prod\n"
+        "from ._more import *\nfrom ._named import *\nfrom numpy import add as plus\n"
+        "_LAZY_MAPPING = {'dot': '.linalg'}\n"
+        "<<<<<<< HEAD\n=======\ntry:\n    from x import cumsum\nexcept ImportError:\n    pass\n"
+        ">>>>>>> other\n"
+    )
+    found = tool.bound(tmp_path / "__init__.py")
+    assert {"mean", "sort", "std", "plus", "dot", "cumsum"} <= found
+    assert not {"prod", "_hidden", "var", "add"} & found
