@@ -45,8 +45,8 @@ class NeedsHost(Exception):
 
 
 NO_NUMBERS = (
-    "an array of times is no array of numbers; take the integers by .view('int64'), or a NumPy array "
-    "by .asnumpy()"
+    "an array of times is no array of numbers; take the integers by .view('int64'), or a NumPy "
+    "array by .asnumpy()"
 )
 
 

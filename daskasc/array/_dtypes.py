@@ -68,9 +68,7 @@ def torch_dtype(dtype: Any) -> Any:
         return device.torch_dtype(dtype)
     except UnsupportedDTypeError:
         if np.dtype(dtype).kind in "mM":
-            raise MeetsTimes(
-                f"dtype {np.dtype(dtype)} has no tensors: {NO_NUMBERS}"
-            ) from None
+            raise MeetsTimes(f"dtype {np.dtype(dtype)} has no tensors: {NO_NUMBERS}") from None
         raise
 
 

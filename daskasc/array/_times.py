@@ -1,11 +1,11 @@
 """TimeArray: datetime64 and timedelta64 on a card.
 
 An array of times is an int64 array on the card, its *ticks*, and NumPy's dtype. It is an
-AscendArray for everything that only asks for a shape or the host form, and has no tensor of numbers:
-``_t`` raises :class:`MeetsTimes`, and so does whatever turns an operand into a tensor. A function
+AscendArray for whatever asks for a shape or the host form only, and has no tensor of numbers:
+``_t`` raises :class:`MeetsTimes`, and so does all that turns an operand into a tensor. A function
 that knows nothing of times therefore cannot take the ticks for numbers by mistake; the dispatch
-asks the table ``TIMES`` instead (``_times_functions``, ``_times_reductions``, ``_times_ufuncs``),
-and NumPy on the host for what is in neither.
+asks the table ``TIMES`` instead (``_times_functions``, ``_times_reductions``, ``_times_creation``,
+``_times_ufuncs``), and NumPy on the host for what is not in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from daskasc import device
 from daskasc.array import _dispatch, _storage, _times_convert, _times_methods
 from daskasc.array._array import AscendArray
 from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
-from daskasc.array._dtypes import torch
 from daskasc.array._storage import wrap_times
 from daskasc.array._times_ufuncs import binary, comparison, in_place, unary
 
@@ -55,7 +54,11 @@ class TimeArray(AscendArray):
         self._ticks, self._dtype = made, wanted
 
     @property
-    def _t(self) -> Any:  # type: ignore[override]
+    def _t(self) -> Any:
+        raise MeetsTimes(NO_NUMBERS)
+
+    @_t.setter
+    def _t(self, tensor: Any) -> None:
         raise MeetsTimes(NO_NUMBERS)
 
     # -- attributes
@@ -96,6 +99,10 @@ class TimeArray(AscendArray):
     def imag(self) -> Any:
         """Zeros, as NumPy gives them."""
         return self._like(self._ticks.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        raise TypeError("array does not have imaginary part to set")
 
     # -- to the host
 
@@ -204,7 +211,7 @@ class TimeArray(AscendArray):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """Return a view, also of the ticks as int64, or as another dtype."""
-        if dtype is None or (isinstance(dtype, __class__) and issubclass(dtype, AscendArray)):  # type: ignore[name-defined]
+        if dtype is None or dtype is AscendArray or dtype is TimeArray:
             return self._like(self._ticks.view())
         return self._ticks.view(dtype)
 
@@ -286,5 +293,3 @@ _operators(
 TimeArray.__hash__ = None  # type: ignore[assignment,method-assign]
 
 _storage.bind_times(TimeArray)
-
-__all__ = ["TimeArray", "torch"]

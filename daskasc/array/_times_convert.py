@@ -87,7 +87,9 @@ def to_dtype(array: Any, dtype: Any, casting: str = "unsafe", copy: bool = True)
     check_cast(array.dtype, wanted, casting)
     if wanted.kind not in "mM":
         if wanted.kind in "OSUTV" and wanted not in NUMPY.values():
-            raise UnsupportedDTypeError(f"dtype {wanted} has no representation on a card: {_NO_TEXT}")
+            raise UnsupportedDTypeError(
+                f"dtype {wanted} has no representation on a card: {_NO_TEXT}"
+            )
         return array._ticks.astype(wanted)
     if wanted == array.dtype and not copy:
         return array

@@ -403,7 +403,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise NeedsHost("pad mode")
     if "constant_values" in kwargs:
         values = kwargs["constant_values"]
-        if isinstance(values, list | tuple) and holds_array(values) or is_array(values):
+        if (isinstance(values, list | tuple) and holds_array(values)) or is_array(values):
             ticks = of_any(values, array.dtype).asnumpy()
         else:
             ticks = np.asarray(values).astype(array.dtype).view(np.int64)

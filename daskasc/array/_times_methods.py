@@ -1,4 +1,4 @@
-"""``__array_ufunc__`` of arrays of times: calls, and the ufunc methods that have a form on the card."""
+"""``__array_ufunc__`` of arrays of times: calls, and the ufunc methods that the card knows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
 
 def _reduce(ufunc: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, **kwargs: Any) -> Any:
     function = REDUCE.get(ufunc)
-    if function is None or dtype is not None or not is_times(a):
+    if function is None or not is_times(a) or (dtype is not None and dtype != a.dtype):
         raise NeedsHost(f"{ufunc.__name__}.reduce")
     if kwargs.get("initial", np._NoValue) is None:
         del kwargs["initial"]
@@ -78,7 +78,7 @@ def _accumulate(
         raise NeedsHost(f"{ufunc.__name__}.accumulate")
     function, by_keys = _RUNNING[ufunc]
     ticks = array._ticks
-    running = function.accumulate(wrap(last(ticks._t)) if by_keys else ticks, axis=axis)
+    running: Any = function.accumulate(wrap(last(ticks._t)) if by_keys else ticks, axis=axis)
     found = array._like(wrap(unlast(running._t)) if by_keys else running)
     return found if out is None else _dispatch.into(out, found)
 

@@ -34,14 +34,17 @@ def _finish(ticks: Any, dtype: np.dtype[Any], out: Any) -> Any:
     return found if out is None else into(out, found)
 
 
-def _adds(a: Any) -> None:
-    """Raise NumPy's TypeError for dates, which have no sum."""
+def _summable(a: Any, dtype: Any) -> Any:
+    """Array of differences; raises NumPy's TypeError for dates, which have no sum."""
+    a = _times(a)
+    if dtype is not None and np.dtype(dtype) != a.dtype:
+        raise NeedsHost("sums with a dtype")
     np.add.resolve_dtypes((a.dtype, a.dtype, None))
+    return a
 
 
 def _sum(a: Any, axis: Any, keepdims: Any, where: Any) -> Any:
     """Ticks of a sum."""
-    _adds(a)
     kwargs: dict[str, Any] = {"axis": axis, "keepdims": keepdims, "where": where}
     nat = wrap(is_nat(a._ticks._t))
     total = np.sum(a._ticks, **kwargs)
@@ -59,9 +62,7 @@ def sum(
     where: Any = NO,
 ) -> Any:
     """As :func:`numpy.sum` of differences."""
-    if dtype is not None:
-        raise NeedsHost("sum with a dtype")
-    a = _times(a)
+    a = _summable(a, dtype)
     found = wrap_times(_sum(a, axis, keepdims, where), a.dtype)
     if initial is not NO and initial is not None:
         found = found + wrap_times(_initial(initial, a.dtype), a.dtype)
@@ -86,9 +87,7 @@ def mean(
     where: Any = NO,
 ) -> Any:
     """As :func:`numpy.mean` of differences: rounded towards zero."""
-    if dtype is not None:
-        raise NeedsHost("mean with a dtype")
-    a = _times(a)
+    a = _summable(a, dtype)
     total = wrap_times(_sum(a, axis, keepdims, where), a.dtype)
     axes = Axes(axis, a.ndim, keepdims)
     if where is NO or where is True:
@@ -105,16 +104,13 @@ def mean(
 @implements_for_times(np.cumsum, np.nancumsum)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """As :func:`numpy.cumsum` of differences: NaT from the first one on."""
-    if dtype is not None:
-        raise NeedsHost("cumsum with a dtype")
-    a = _times(a)
-    _adds(a)
+    a = _summable(a, dtype)
     return _finish(_running_sum(a, axis), a.dtype, out)
 
 
 def _running_sum(a: Any, axis: Any) -> Any:
-    scanned = np.cumsum(a._ticks, axis)
-    met = np.cumsum(wrap(is_nat(a._ticks._t)), axis)
+    scanned: Any = np.cumsum(a._ticks, axis)
+    met: Any = np.cumsum(wrap(is_nat(a._ticks._t)), axis)
     return wrap(scanned._t.masked_fill(met._t > 0, NAT))
 
 
@@ -241,14 +237,14 @@ def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
     """As :func:`numpy.median` of differences: NaT if there is one."""
-    a = _times(a)
-    _adds(a)
+    a = _summable(a, None)
     axes = Axes(axis, a.ndim, keepdims)
     merged = axes.merged(a._ticks._t)
     length = merged.shape[-1]
     if not length:
         raise NeedsHost("median of nothing")
-    keys = np.sort(wrap(last(merged)))._t
+    ordered: Any = np.sort(wrap(last(merged)))
+    keys = ordered._t
     middle = wrap_times(wrap(unlast(keys[..., (length - 1) // 2 : length // 2 + 1])), a.dtype)
     found = mean(middle, -1)._ticks._t
     # the last one is NaT if any is

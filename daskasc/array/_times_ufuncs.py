@@ -229,7 +229,7 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[Any, Any], Any
 
 def comparison(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
     """Operator method of a comparison; Python's ``datetime`` objects take part, as in NumPy."""
-    equality = {np.equal: operator.eq, np.not_equal: operator.ne}.get(ufunc)
+    equality = {"equal": operator.eq, "not_equal": operator.ne}.get(ufunc.__name__)
 
     def method(self: Any, other: Any) -> Any:
         if not _accepts(other):

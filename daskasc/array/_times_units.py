@@ -9,7 +9,8 @@ integer is NaT. A conversion is planned once for two dtypes, as steps from left 
 
 Only dates know the calendar, and only between months or years and the shorter units. As NumPy
 does, timedelta64 counts a year as 365.2425 days, a product that leaves 64 bits wraps, and a change
-between dates and differences keeps the ticks whatever the units.
+between dates and differences keeps the ticks whatever the units. Ratios are exact; NumPy's own wrap
+for a few, such as m8[2M] to m8[ns].
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _SECONDS: dict[str, Fraction] = {
     "h": Fraction(3600),
     "m": Fraction(60),
     "s": Fraction(1),
-    **{unit: Fraction(1, 1000**n) for n, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)},
+    **{
+        unit: Fraction(1, 1000**n) for n, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)
+    },
 }
 _MONTHS = {"Y": 12, "M": 1}
 # days from March 1 of the year 0 to January 1, 1970, and months from the former to January 1970
