@@ -14,6 +14,7 @@ from daskasc.array import (  # noqa: F401
     _nan_reductions,
     _numerics,
     _polynomials,
+    _quantiles,
     _ranges,
     _scans,
     _selection,

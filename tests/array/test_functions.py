@@ -265,10 +265,14 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "add.reduceat": (lambda a: np.add.reduceat(a, [0, 3]), (V,)),
     "unique axis": (lambda a: np.unique(a, axis=0), (I,)),
     "union1d": (np.union1d, (I, I)),
+    "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
 }
 
 ON_HOST: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "percentile weibull": (lambda a: np.percentile(a, 30, method="weibull"), (X,)),
+    "weighted percentile": (
+        lambda a, b: np.percentile(a, 30, axis=0, method="inverted_cdf", weights=b),
+        (X, np.ones(len(X))),
+    ),
     "qr raw": (lambda a: np.linalg.qr(a, mode="raw"), (W,)),
     "histogram doane": (lambda a: np.histogram(a, bins="doane"), (X,)),
     "pad by a function": (
