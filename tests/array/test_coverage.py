@@ -125,7 +125,7 @@ def test_ufunc_on_card(name: str) -> None:
     shapes = {"matmul": ((3, 3), (3, 3)), "matvec": ((3, 3), (3,)), "vecmat": ((3,), (3, 3))}
     random = np.random.default_rng(0)
     ran = 0
-    for dtype in ("f4", "f8", "i4", "?"):
+    for dtype in ("f4", "f8", "i4", "?", "m8[s]"):
         sizes = shapes.get(name, ((3,),) * ufunc.nin)
         operands = [(random.uniform(0.1, 0.9, size) * 9).astype(dtype) for size in sizes]
         if dtype[0] == "f" and name not in ("ldexp",):
