@@ -26,9 +26,53 @@ def arccos(a: Any) -> Any:
     return torch.complex(found.real.contiguous(), torch.copysign(found.imag, -a.imag))
 
 
+def sign(a: Any) -> Any:
+    """Unit number in the same direction; NumPy's values at infinities."""
+    infinite, other_infinite = torch.isinf(a.real), torch.isinf(a.imag)
+    zero = torch.zeros_like(a.real)
+    on_axis = torch.complex(
+        torch.where(infinite, torch.sign(a.real), zero),
+        torch.where(other_infinite, torch.sign(a.imag), zero),
+    )
+    undefined = torch.full_like(a, complex(math.nan, math.nan))
+    found = torch.where(infinite ^ other_infinite, on_axis, torch.sgn(a))
+    both = infinite & other_infinite
+    neither = ~(infinite | other_infinite) & isnan(a)
+    return torch.where(both | neither, undefined, found)
+
+
+def reciprocal(a: Any) -> Any:
+    """Inverse by NumPy's formula (Smith's division), which decides its values at infinities."""
+    real, imag = a.real, a.imag
+    flat = torch.abs(imag) <= torch.abs(real)
+    ratio = torch.where(flat, imag / real, real / imag)
+    divisor = torch.where(flat, real + imag * ratio, real * ratio + imag)
+    one = torch.ones_like(ratio)
+    return torch.complex(
+        torch.where(flat, one, ratio) / divisor, torch.where(flat, -ratio, -one) / divisor
+    )
+
+
+def _small_power(a: Any, exponent: Any) -> Any:
+    """Power by products, in NumPy's order: `exponent` is an int64 tensor from -127 to 127."""
+    count, square = torch.abs(exponent), a * a
+    found, factor = torch.ones_like(a), a
+    for bit in range(7):
+        taken = torch.bitwise_and(torch.bitwise_right_shift(count, bit), 1) == 1
+        found = torch.where(taken, found * factor, found)
+        factor = factor * factor
+    found = torch.where(exponent < 0, reciprocal(found), found)
+    found = torch.where(exponent == 3, a * square, found)
+    found = torch.where(exponent == 2, square, found)
+    return torch.where(exponent == 1, a, found)
+
+
 def power(a: Any, b: Any) -> Any:
-    """Power, with NumPy's values for zero bases and exponents."""
-    found = torch.pow(a, b)
+    """Power, by products for integers below 100, with NumPy's values at zeros and infinities."""
+    a, b = torch.broadcast_tensors(a, b)
+    whole = (b.imag == 0) & (b.real == torch.trunc(b.real)) & (b.real.abs() < 100)
+    exponent = torch.where(whole, b.real, torch.zeros_like(b.real)).to(torch.int64)
+    found = torch.where(whole, _small_power(a, exponent), torch.pow(a, b))
     zero, exponent_zero = a == 0, b == 0
     nothing = torch.zeros_like(found)
     undefined = torch.full_like(found, complex(math.nan, math.nan))

@@ -8,6 +8,7 @@ does differently: integer division by zero, signs of zero, NaN in sign, shifts b
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _complex
-from daskasc.array._dtypes import COMPLEX, FLOATS, UNSIGNED, is_float, is_integer, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, UNSIGNED, is_float, is_integer, torch
 
 Row = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def _power(a: Any, b: Any) -> Any:
 
 def _sign(a: Any) -> Any:
     if a.dtype in COMPLEX:
-        return torch.sgn(a)
+        return _complex.sign(a)
     if is_float(a):
         return torch.where(torch.isnan(a), a, torch.sign(a))
     return torch.sign(a)
@@ -246,8 +247,15 @@ def _reciprocal(a: Any) -> Any:
         quotient = torch.div(torch.ones_like(a), _safe_divisor(a), rounding_mode="trunc")
         if a.dtype not in UNSIGNED:
             quotient = torch.where(a == -1, a, quotient)
-        return quotient.masked_fill(a == 0, 0)
-    return torch.reciprocal(a)
+        return quotient.masked_fill(a == 0, _inverse_of_zero(NUMPY[a.dtype]))
+    return _complex.reciprocal(a) if a.dtype in COMPLEX else torch.reciprocal(a)
+
+
+@functools.cache
+def _inverse_of_zero(dtype: np.dtype[Any]) -> int:
+    # a conversion of infinity to an integer, which every processor does in its own way
+    with np.errstate(all="ignore"):
+        return int(np.reciprocal(np.zeros(1, dtype))[0])
 
 
 def _conjugate(a: Any) -> Any:

@@ -54,6 +54,10 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
     ):
         view = tensor[index]
         return (view if view.ndim or not tensor.ndim else view.clone()), False
+    if _dispatch.is_array(index):
+        mask = getattr(index, "_t", None)
+        if mask is not None and mask.dtype is torch.bool and mask.ndim:
+            return _under_mask(tensor, mask), False
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
@@ -61,6 +65,19 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
     if not plan.advanced:
         return (view.clone() if plan.copies_scalar else view), bool(plan.flips)
     return gather(view, plan.advanced), False
+
+
+def _under_mask(tensor: Any, mask: Any) -> Any:
+    """Elements, or rows, where a mask over leading axes is True."""
+    width = mask.ndim
+    if mask.shape != tensor.shape[:width]:
+        raise IndexError(
+            f"boolean index did not match indexed array: its shape is {tuple(mask.shape)}, "
+            f"the array's is {tuple(tensor.shape)}"
+        )
+    if width > 1:
+        tensor, mask = tensor.flatten(0, width - 1), mask.flatten()
+    return gather(tensor, [mask.nonzero().view(-1), *(None,) * (tensor.ndim - 1)])
 
 
 def _is_forward(entry: slice) -> bool:
@@ -84,15 +101,24 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
             source = _flip(_broadcast(source, plan.view.shape), plan.flips)
         store(plan.view, source)
         return
-    source = _value(value, tensor)
-    advanced = _unflipped(plan)
-    source = _trim(source, _result_shape(plan.view, advanced))
-    if source.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
+    if plan.flips:
+        # torch has no view of it: written into a reversed copy, which is then reversed back
+        view = _flip(plan.view, plan.flips)
+        _scatter(view, plan.advanced, _value(value, tensor), True)
+        plan.view.copy_(_flip(view, plan.flips))
+        return
+    _scatter(plan.view, plan.advanced, _value(value, tensor), not _is_mask_only(tensor, index))
+
+
+def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None:
+    """Write at integer index tensors, which may name places several times if `repeats`."""
+    source = _trim(source, _result_shape(view, advanced))
+    if source.untyped_storage().data_ptr() == view.untyped_storage().data_ptr():
         source = source.clone()
-    if source.numel() > 1 and not _is_mask_only(tensor, index):
-        source = _last_wins(plan.view, advanced, source)
+    if source.numel() > 1 and repeats:
+        source = _last_wins(view, advanced, source)
     # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
-    torch.ops.aten.index_put_(twin(plan.view), advanced, twin(source))
+    torch.ops.aten.index_put_(twin(view), advanced, twin(source))
 
 
 def _is_mask_only(tensor: Any, index: Any) -> bool:
@@ -435,16 +461,6 @@ def _flip(tensor: Any, axes: list[int]) -> Any:
     if signed is None:
         return tensor.flip(axes)
     return tensor.view(signed).flip(axes).view(tensor.dtype)
-
-
-def _unflipped(plan: _Plan) -> list[Any]:
-    """Entries for the unflipped view: a reversed whole axis becomes an index of its own."""
-    if plan.flips:
-        raise NotImplementedError(
-            "assignment with a negative step next to an index array is not supported on the "
-            "card; assign with positive steps"
-        )
-    return plan.advanced
 
 
 def _result_shape(view: Any, advanced: list[Any]) -> tuple[int, ...]:

@@ -86,13 +86,17 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
 def power() -> Operator:
     """Operator ``**``; squares and roots of floating-point arrays by their own ufuncs, as NumPy."""
     general, square, root = binary(np.power), unary(np.square), unary(np.sqrt)
+    inverse, itself = unary(np.reciprocal), unary(np.positive)
 
     def operator(self: Any, other: Any) -> Any:
-        if type(other) in (int, float) and self._t.dtype.is_floating_point:
+        dtype = self._t.dtype
+        if type(other) in (int, float) and (dtype.is_floating_point or dtype.is_complex):
             if other == 2:
                 return square(self)
             if other == 0.5:
                 return root(self)
+            if dtype.is_complex and other in (1, -1):
+                return itself(self) if other == 1 else inverse(self)
         return general(self, other)
 
     return operator

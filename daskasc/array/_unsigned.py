@@ -1,4 +1,4 @@
-"""Division of uint64, on int64: torch has no kernels for it, and no wider integers.
+"""Division, powers and shifts of uint64, on int64: torch has no kernels for them.
 
 For a divisor below 2**63, half the dividend is divided as a signed number; doubling the quotient
 leaves at most one more to subtract. A larger divisor goes once into what is not less, else not.
@@ -38,9 +38,55 @@ def remainder(a: Any, b: Any) -> Any:
     return divmod_(a, b)[1]
 
 
+def reciprocal(a: Any) -> Any:
+    """1 for 1, else 0."""
+    return (a.view(torch.int64) == 1).to(torch.int64)
+
+
+def right_shift(a: Any, b: Any) -> Any:
+    """Shift in zeros; 0 for 64 places and more."""
+    a, b = torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
+    outside = (b < 0) | (b >= 64)
+    places = b.masked_fill(outside | (b == 0), 1)
+    half = torch.bitwise_and(torch.bitwise_right_shift(a, 1), _LARGEST)
+    found = torch.bitwise_right_shift(half, places - 1)
+    return torch.where(b == 0, a, found).masked_fill(outside, 0)
+
+
+def power(a: Any, b: Any) -> Any:
+    """Power modulo 2**64, by the bits of the exponent."""
+    a, b = torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
+    found, factor = torch.ones_like(a), a
+    for bit in range(64):
+        taken = torch.bitwise_and(torch.bitwise_right_shift(b, bit), 1) == 1
+        found = torch.where(taken, found * factor, found)
+        factor = factor * factor
+    return found
+
+
+def gcd(a: Any, b: Any) -> Any:
+    """Greatest common divisor by Euclid's steps; waits for the card once a step."""
+    a, b = (
+        t.contiguous() for t in torch.broadcast_tensors(a.view(torch.int64), b.view(torch.int64))
+    )
+    while bool(b.any()):
+        a, b = torch.where(b == 0, a, b), remainder(a, b)
+    return a
+
+
+def lcm(a: Any, b: Any) -> Any:
+    """Least common multiple modulo 2**64; 0 beside 0."""
+    return floor_divide(a, gcd(a, b)) * b.view(torch.int64)
+
+
 ROWS: dict[str, Any] = {
     "divmod": divmod_,
     "floor_divide": floor_divide,
     "fmod": remainder,
+    "gcd": gcd,
+    "lcm": lcm,
+    "power": power,
+    "reciprocal": reciprocal,
     "remainder": remainder,
+    "right_shift": right_shift,
 }

@@ -1,0 +1,129 @@
+"""Edges where torch and NumPy part: infinities in complex numbers, 0-d arrays, integers by zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from daskasc.array import from_numpy
+
+from .reference import check, up
+
+pytestmark = pytest.mark.usefixtures("no_fallback")
+
+INF, NAN = np.inf, np.nan
+PARTS = (INF, -INF, 0.0, -0.0, 1.5, NAN)
+COMPLEX = np.array([complex(a, b) for a in PARTS for b in PARTS])
+
+
+def same(function: Any, *args: np.ndarray[Any, Any]) -> None:
+    with np.errstate(all="ignore"):
+        expected = function(*args)
+    found = function(*map(up, args)).asnumpy()
+    assert found.dtype == expected.dtype
+    for one, other in ((expected.real, found.real), (expected.imag, found.imag)):
+        np.testing.assert_allclose(other, one, rtol=1e-5 if one.itemsize == 4 else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize(
+    "function",
+    [np.sign, np.square, np.sqrt, np.reciprocal, np.exp, np.log, np.absolute, np.positive],
+)
+def test_complex_functions_at_infinities(function: Any, dtype: str) -> None:
+    same(function, COMPLEX.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 7, 99, -1, -2, -3, 0.5, -0.5, 2.5])
+def test_complex_powers_at_infinities(exponent: float, dtype: str) -> None:
+    same(lambda x: x**exponent, COMPLEX.astype(dtype))
+    same(lambda x: np.power(x, exponent), COMPLEX.astype(dtype))
+
+
+def test_complex_powers_of_complex_exponents() -> None:
+    same(np.power, COMPLEX[:, None], COMPLEX)
+    finite = np.array([1 + 2j, -0.5j, 3, -2, 0.1 + 0.2j])
+    same(np.power, finite[:, None], np.array([2 + 0j, -3, 0.5, 1j, 100, 101, -99, 5 + 1j]))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_reciprocals_of_integers(dtype: str) -> None:
+    check(np.reciprocal, np.array([0, 1, 2, 100, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype))
+
+
+WIDE = np.array([0, 1, 5, 2**63 - 1, 2**63, 2**64 - 1], "u8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    "add subtract multiply floor_divide remainder fmod divmod power bitwise_and bitwise_or "
+    "bitwise_xor left_shift right_shift maximum minimum less equal gcd lcm logical_and".split(),
+)
+def test_uint64_stays_on_the_card(name: str) -> None:
+    function = getattr(np, name)
+    check(function, WIDE[:, None], np.array([1, 3, 63, 64, 65, 2**63, 2**64 - 1], "u8"))
+    check(function, WIDE[:, None], np.array([0], "u8"))
+    check(lambda x: function(x, 3), WIDE)
+
+
+@pytest.mark.parametrize(
+    "name", ["argsort", "argpartition", "sort", "partition", "argmax", "cumsum"]
+)
+@pytest.mark.parametrize("axis", [0, -1, 1, None])
+def test_arrays_without_axes(name: str, axis: Any) -> None:
+    more = (0,) if "partition" in name else ()
+    check(lambda x: getattr(np, name)(x, *more, axis=axis), np.array(3.0))
+
+
+@pytest.mark.parametrize("kth", [0, -5, 4, [0, 2], 5, -6, 1.5, [0, 9], True, []])
+def test_places_of_partitions(kth: Any) -> None:
+    host = np.array([3.0, 1, 2, 5, 4])
+    try:
+        np.partition(host, kth)
+    except (ValueError, TypeError) as error:
+        for name in ("partition", "argpartition"):
+            with pytest.raises(type(error)):
+                getattr(np, name)(from_numpy(host), kth)
+        return
+    for place in np.ravel(kth):
+        assert np.partition(from_numpy(host), kth)[place].item() == np.sort(host)[place]
+
+
+@pytest.mark.parametrize(
+    "options", [{"kind": "bogus"}, {"order": "f"}, {"kind": "stable", "stable": True}]
+)
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_options_of_sorting(name: str, options: dict[str, Any]) -> None:
+    check(lambda x: getattr(np, name)(x, **options), np.array([2.0, 1.0]))
+
+
+CUBE = np.arange(60.0).reshape(3, 4, 5)
+REVERSED = [
+    (slice(None, None, -1), [0, 2]),
+    ([0, 1], slice(None, None, -1), [1, 2]),
+    ([0, 1], slice(None, None, -2)),
+    (slice(2, None, -2), [[0], [2]], slice(None, None, -1)),
+    (slice(None, None, -1), np.array([True, False, True, True])),
+    (slice(None, None, -1), [1, 1, 1]),
+    (..., slice(None, None, -3), [0, 4]),
+    (1, slice(None, None, -1), [0, 4]),
+    (None, slice(None, None, -1), [0, 1], 2),
+]
+
+
+@pytest.mark.parametrize("index", REVERSED, ids=str)
+@pytest.mark.parametrize("dtype", ["f8", "u2", "c8"])
+def test_assignment_with_a_negative_step_beside_an_index_array(index: Any, dtype: str) -> None:
+    host = CUBE.astype(dtype)
+    shape = host[index].shape
+    values = (np.arange(np.prod(shape)) + 100).reshape(shape).astype(dtype)
+    for value in (values, values[..., :1], np.array(7, dtype), 9):
+        expected, x = host.copy(), from_numpy(host)
+        expected[index] = value
+        x[index] = up(value) if isinstance(value, np.ndarray) else value
+        np.testing.assert_array_equal(x.asnumpy(), expected)
+    with pytest.raises(ValueError, match="broadcast"):
+        from_numpy(host)[index] = np.ones((2, 3, 4, 5, 7))
