@@ -116,7 +116,7 @@ def promote(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
     """NumPy's common dtype, bfloat16 included."""
     current = dtypes[0]
     for other in dtypes[1:]:
-        if current == other:
+        if current is other or current == other:
             continue
         if current == BFLOAT16:
             current = _BF16_WITH[other]
@@ -193,7 +193,7 @@ def unsortable(tensor: Any, dtype: Any) -> Any:
     """Undo :func:`sortable` for values of dtype `dtype`."""
     if dtype is torch.uint64:
         return flip_order(tensor).view(torch.uint64)
-    return tensor.to(dtype)
+    return tensor if tensor.dtype is dtype else tensor.to(dtype)
 
 
 def check_integer(value: int, dtype: np.dtype[Any]) -> None:

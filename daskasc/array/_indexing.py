@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch
+from daskasc.array import _dispatch, _guard
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
 
@@ -89,6 +89,7 @@ def _is_forward(entry: slice) -> bool:
     )
 
 
+@_guard.guarded
 def setitem(tensor: Any, index: Any, value: Any) -> None:
     """Write ``tensor[index] = value``."""
     mask = _whole_mask(tensor, index)
@@ -118,7 +119,31 @@ def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None
     if source.numel() > 1 and repeats:
         source = _last_wins(view, advanced, source)
     # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
-    torch.ops.aten.index_put_(twin(view), advanced, twin(source))
+    view, source = twin(view), twin(source)
+    if not (device.current().restricts and _copy_at(view, advanced, source)):
+        torch.ops.aten.index_put_(view, advanced, source)
+
+
+def _copy_at(view: Any, advanced: list[Any], source: Any) -> bool:
+    """Write by ``index_copy_``, the documented way on Atlas A2; False if the index has no such form.
+
+    It has one if all axes are indexed and their elements lie side by side, or only one axis is.
+    Places named several times have one value, so that the order of writing does not matter.
+    """
+    axes = [axis for axis, entry in enumerate(advanced) if entry is not None]
+    shape = _result_shape(view, advanced)
+    if len(axes) == view.ndim and view.is_contiguous():
+        entries = torch.broadcast_tensors(*advanced)
+        places = entries[0]
+        for length, entry in zip(view.shape[1:], entries[1:], strict=True):
+            places = places * length + entry
+        values = _broadcast(source, shape).reshape(-1)
+        view.view(-1).index_copy_(0, places.reshape(-1), values)
+        return True
+    if len(axes) == 1 and advanced[axes[0]].ndim == 1:
+        view.index_copy_(axes[0], advanced[axes[0]], _broadcast(source, shape))
+        return True
+    return False
 
 
 def _is_mask_only(tensor: Any, index: Any) -> bool:
@@ -186,6 +211,7 @@ def store(target: Any, source: Any) -> None:
     target.copy_(_broadcast(source, target.shape))
 
 
+@_guard.guarded
 def gather(tensor: Any, advanced: list[Any]) -> Any:
     """Elements at integer index tensors, one entry an axis, None for a whole axis."""
     places = [axis for axis, entry in enumerate(advanced) if entry is not None]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _operators
-from daskasc.array._dispatch import implements, into, is_array
+from daskasc.array._dispatch import implements, into, is_array, require
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -35,6 +35,7 @@ from daskasc.array._reductions import (
     sum_over,
 )
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._summation import small_mean
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -87,6 +88,11 @@ def _divided(total: Any, count: Any, dtype: Any) -> Any:
 
 def mean_over(tensor: Any, axes: Axes, where: Any, wanted: Any, out: Any = None) -> Any:
     """Mean in NumPy's dtype (that of `out` if given)."""
+    if where is NO and out is None and not _given(wanted):
+        require("sum", tensor)
+        found = small_mean(tensor, axes.axes, axes.keepdims)
+        if found is not None:
+            return found
     inner, given = _mean_dtypes(tensor.dtype, wanted, out)
     total = sum_over(masked(cast(tensor, inner), where, 0), axes, inner)
     divided_in = given if out is not None else inner

@@ -56,11 +56,14 @@ class Axes:
     def __init__(self, axis: Any, ndim: int, keepdims: Any, ufunc: bool = False) -> None:
         self.ndim = ndim
         self.keepdims = bool(keepdims) if keepdims is not NO else False
+        if type(axis) is int and -ndim <= axis < ndim:
+            self.axes: tuple[int, ...] = (axis % ndim,)
+            return
         if ufunc and isinstance(axis, list):
             raise TypeError("'list' object cannot be interpreted as an integer")
         # reductions by ufuncs let axis 0 and -1 of an array without axes pass
         if axis is None or (ufunc and not ndim and type(axis) is int and axis in (0, -1)):
-            self.axes: tuple[int, ...] = tuple(range(ndim))
+            self.axes = tuple(range(ndim))
         else:
             self.axes = normalize_axes(axis, ndim)
 
@@ -172,12 +175,13 @@ def sum_over(tensor: Any, axes: Axes, dtype: Any, kind: str = "sum") -> Any:
     if not axes.axes:
         # a sum begins with 0, so that no sum is -0.0
         return tensor.clone() if kind == "prod" or signed is not tensor else tensor + 0
+    width = TWINS.get(dtype)  # torch would form sums of narrow integers in int64
     if kind == "sum":
-        total = torch.sum(signed, dim=axes.axes, keepdim=axes.keepdims)
+        total = torch.sum(signed, dim=axes.axes, keepdim=axes.keepdims, dtype=width)
     elif len(axes.axes) == axes.ndim and not axes.keepdims:
-        total = torch.prod(signed)
+        total = torch.prod(signed, dtype=width)
     else:
-        total = axes.unmerged(torch.prod(axes.merged(signed), dim=-1))
+        total = axes.unmerged(torch.prod(axes.merged(signed), dim=-1, dtype=width))
     return total.view(dtype) if dtype in TWINS else cast(total, dtype)
 
 

@@ -14,9 +14,11 @@ from daskasc.array import _complex, _indexing, _operators
 from daskasc.array import _reductions as reductions
 from daskasc.array._dispatch import NeedsHost, implements, into, require
 from daskasc.array._dtypes import (
+    BFLOAT16,
     COMPLEX,
     FLOATS,
     NUMPY,
+    cast,
     check_integer,
     is_integer,
     promote,
@@ -33,14 +35,14 @@ from daskasc.array._storage import tensor_of, wrap
 _SCALARS = (int, float, complex)
 
 
-def _weak_dtype(values: tuple[Any, ...]) -> Any:
-    """Torch dtype of arrays and weak Python scalars together."""
-    strong = [NUMPY[tensor_of(v).dtype] for v in values if type(v) not in _SCALARS]
+def _weak_dtype(values: list[Any]) -> Any:
+    """Torch dtype of tensors and weak Python scalars together."""
+    strong = [NUMPY[v.dtype] for v in values if type(v) not in _SCALARS]
     weak = [v for v in values if type(v) in _SCALARS]
     if not strong:
         return torch_dtype(np.result_type(*weak))
     dtype = promote(*strong)
-    if dtype.name != "bfloat16":
+    if dtype != BFLOAT16:
         dtype = np.result_type(dtype, *weak) if weak else dtype
     elif any(type(v) is complex for v in weak):
         dtype = np.dtype("c8")
@@ -48,6 +50,15 @@ def _weak_dtype(values: tuple[Any, ...]) -> Any:
         if type(value) is int:
             check_integer(value, dtype)
     return torch_dtype(dtype)
+
+
+def _weakly_cast(values: list[Any]) -> list[Any]:
+    """Tensors of arrays and weak Python scalars, in their common dtype."""
+    given = [v if type(v) in _SCALARS else tensor_of(v) for v in values]
+    if any(type(v) in _SCALARS for v in given) or any(v.dtype is not given[0].dtype for v in given):
+        dtype = _weak_dtype(given)
+        return [tensor_of(v, dtype) if type(v) in _SCALARS else cast(v, dtype) for v in given]
+    return given
 
 
 @implements(np.where)
@@ -58,8 +69,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(wrap(mask))
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    dtype = _weak_dtype((x, y))
-    left, right = tensor_of(x, dtype), tensor_of(y, dtype)
+    left, right = _weakly_cast([x, y])
     require("where", left)
     return wrap(torch.where(mask, left, right))
 
@@ -244,10 +254,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """As :func:`numpy.select`."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    dtype = _weak_dtype((*choicelist, default))
-    chosen = tensor_of(default, dtype)
-    for mask, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        chosen = torch.where(tensor_of(mask, torch.bool), tensor_of(choice, dtype), chosen)
+    *choices, chosen = _weakly_cast([*choicelist, default])
+    for mask, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        chosen = torch.where(tensor_of(mask, torch.bool), choice, chosen)
     return wrap(chosen)
 
 

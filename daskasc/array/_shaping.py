@@ -64,8 +64,12 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     """As :func:`numpy.reshape`."""
     tensor = tensor_of(a)
     wanted = [int(n) for n in shape] if isinstance(shape, tuple | list) else [int(shape)]
-    _check_reshape(tensor, wanted)
-    if order == "F":
+    plain = order == "C" and min(wanted, default=0) >= 0 and math.prod(wanted) == tensor.numel()
+    if not plain:
+        _check_reshape(tensor, wanted)
+    if plain:
+        result = tensor.reshape(wanted)
+    elif order == "F":
         reverse = tensor.permute(tuple(reversed(range(tensor.ndim))))
         result = reverse.reshape([_known(tensor, wanted)[i] for i in reversed(range(len(wanted)))])
         result = result.permute(tuple(reversed(range(result.ndim))))
@@ -232,6 +236,9 @@ for _n, _function in enumerate((np.atleast_1d, np.atleast_2d, np.atleast_3d), 1)
 def common(tensors: list[Any], dtype: Any = None, casting: str = "same_kind") -> list[Any]:
     """Cast tensors to NumPy's common dtype, or to `dtype` under a casting rule."""
     if dtype is None:
+        first = tensors[0].dtype
+        if all(t.dtype is first for t in tensors):
+            return tensors
         target = torch_dtype(promote(*(NUMPY[t.dtype] for t in tensors)))
     else:
         target = torch_dtype(dtype)
@@ -258,7 +265,10 @@ def concatenate(
     if not first.ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     number = normalize_axis(axis, first.ndim)
+    shape = first.shape
     for tensor in tensors:
+        if tensor.shape == shape:
+            continue
         # checked here because torch skips empty 1-D tensors among others
         if tensor.ndim != first.ndim or any(
             i != number and tensor.shape[i] != first.shape[i] for i in range(first.ndim)

@@ -94,9 +94,24 @@ def sum_floats(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -
     if compensates() and (tensor.dtype in FLOATS or tensor.dtype in COMPLEX):
         return _by_parts(_compensated, tensor, axes, keepdims, dtype)
     tensor = cast(tensor, dtype)
+    if dtype is torch.float32 and tensor.numel() <= _SMALL and device.current().fast_float64:
+        return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).float()
     if dtype is torch.float32 or dtype is torch.complex64:
         return _by_parts(_native, tensor, axes, keepdims, dtype)
     return torch.sum(tensor, dim=axes, keepdim=keepdims)
+
+
+def small_mean(tensor: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Mean of a few float32 elements, rounded once; None where sums are formed otherwise."""
+    if (
+        tensor.dtype is not torch.float32
+        or not axes
+        or not 0 < tensor.numel() <= _SMALL
+        or not device.current().fast_float64
+        or compensates()
+    ):
+        return None
+    return torch.mean(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).float()
 
 
 def _by_parts(function: Any, tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Any:
