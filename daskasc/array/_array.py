@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 
 from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage, _times_convert
+from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
 from daskasc.array._summation import NAMES as SUMS
 from daskasc.array._summation import with_accumulate
+from daskasc.array._times_convert import from_numbers
 from daskasc.array._ufuncs import array_ufunc
+from daskasc.array._views import as_dtype
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
@@ -405,7 +407,7 @@ class AscendArray:
         """Array of another dtype; the array itself where nothing changes and `copy` is False."""
         wanted = np.dtype(dtype)
         if wanted.kind in "mM":
-            return _times_convert.from_numbers(self, wanted, casting)
+            return from_numbers(self, wanted, casting)
         target = torch_dtype(wanted)
         if casting != "unsafe" and not can_cast(self.dtype, wanted, casting):
             raise TypeError(
@@ -425,23 +427,7 @@ class AscendArray:
         """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
         if dtype is None or dtype is AscendArray:
             return wrap(self._t.view(self._t.shape))
-        if np.dtype(dtype).kind in "mM":
-            return _storage.wrap_times(self.view(np.int64), np.dtype(dtype))
-        target = torch_dtype(dtype)
-        old, new = self.itemsize, target.itemsize
-        if old == new:
-            return wrap(self._t.view(target))
-        if not self.ndim or self.shape[-1] * old % new:
-            raise ValueError(
-                f"a {self.ndim}-d array with {old} bytes an element has no view as {dtype}: the "
-                "bytes of its last axis must be divisible by the new element's size"
-            )
-        if self._t.numel():
-            if self._t.stride(-1) != 1 and self.shape[-1] > 1:
-                raise ValueError("the last axis must be contiguous for a view as another size")
-            return wrap(self._t.view(target))
-        shape = (*self.shape[:-1], self.shape[-1] * old // new)
-        return wrap(torch.empty(shape, dtype=target, device=self._t.device))
+        return as_dtype(self, dtype)
 
     def fill(self, value: Any) -> None:
         """Set all elements to a scalar."""
@@ -503,12 +489,10 @@ def _method(name: str, function: Any) -> Any:
 
 for _name in (
     "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal max "
-    "mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace "
-    "var partition"
+    "mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
 ).split():
-    if _name != "partition":
-        _function = _method(_name, getattr(np, _name))
-        setattr(AscendArray, _name, with_accumulate(_function) if _name in SUMS else _function)
+    _function = _method(_name, getattr(np, _name))
+    setattr(AscendArray, _name, with_accumulate(_function) if _name in SUMS else _function)
 
 _storage.bind(AscendArray)
 

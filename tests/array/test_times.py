@@ -228,6 +228,10 @@ def test_views_share_memory(dates: np.ndarray[Any, Any]) -> None:
     with pytest.raises(ValueError, match="negative step"):
         turned[0] = 0
     assert card.real is card
+    with pytest.raises(UnsupportedDTypeError, match="byte order"):
+        card.view(">M8[s]")
+    with pytest.raises(UnsupportedDTypeError, match="byte order"):
+        numbers.view(">f8")
     assert type(card.view(AscendArray)) is TimeArray
 
 
