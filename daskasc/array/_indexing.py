@@ -55,8 +55,8 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
         view = tensor[index]
         return (view if view.ndim or not tensor.ndim else view.clone()), False
     if _dispatch.is_array(index):
-        mask = getattr(index, "_t", None)
-        if mask is not None and mask.dtype is torch.bool and mask.ndim:
+        mask = _as_entry(index)
+        if mask.dtype is torch.bool and mask.ndim:
             return _under_mask(tensor, mask), False
     plan = _plan(tensor, index)
     view = plan.view
@@ -453,7 +453,7 @@ def _whole_mask(tensor: Any, index: Any) -> Any:
     if type(index) is tuple and len(index) == 1:
         index = index[0]
     if _dispatch.is_array(index):
-        index = index._t
+        index = _as_entry(index)
     if (
         not _is_mask(index)
         or not index.ndim

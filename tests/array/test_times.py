@@ -165,6 +165,8 @@ def test_ticks_are_never_taken_for_numbers(dates: np.ndarray[Any, Any]) -> None:
     card, numbers = from_numpy(dates), from_numpy(np.arange(4))
     with pytest.raises(IndexError, match="integer"):
         numbers[card]
+    with pytest.raises(IndexError, match="integer"):
+        numbers[card] = 0
     with pytest.raises(TypeError, match=r"view\('int64'\)"):
         numbers[:] = card
     with pytest.raises(TypeError, match="Cannot cast"):
