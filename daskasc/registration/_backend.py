@@ -1,8 +1,9 @@
 """The dask array backend ``ascend``: creation functions whose chunks are on the cards.
 
 ``dask.config.set({"array.backend": "ascend"})`` makes ``da.ones`` and its kin create chunks on the
-worker's card. ``da.arange`` and ``da.random`` compute each chunk with NumPy on the worker and
-upload it (counted as host to device): values are NumPy's to the last bit.
+worker's card. ``da.random`` draws each chunk there, from a stream of its own (see
+:mod:`daskasc.random`). ``da.arange`` computes each chunk with NumPy on the worker and uploads it
+(counted as host to device): values are NumPy's to the last bit.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ class AscendBackendEntrypoint(ArrayBackendEntrypoint):
 
     @property
     def RandomState(self) -> type:
-        """NumPy's legacy generator with results on the card."""
+        """Random numbers by the old interface, on the card."""
         return random.RandomState
 
     @property
     def default_bit_generator(self) -> type:
         """Bit generator of ``da.random.default_rng``."""
-        return random.PCG64
+        return random.SplitMix64
 
     @staticmethod
     def ones(*args: Any, **kwargs: Any) -> da.Array:

@@ -2,8 +2,9 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.utils import random_state_data
 
-from daskasc import registration
+from daskasc import random, registration
 from daskasc.array import AscendArray
 
 registration.register()
@@ -59,24 +60,20 @@ def test_arange_has_other_keys_than_numpys():
     assert ours.name != plain.name
 
 
-def test_random_equals_numpys():
-    def draw():
-        rng = da.random.default_rng(7)
-        return [rng.normal(size=(4, 6), chunks=3), rng.integers(0, 9, size=5, chunks=2)]
-
-    ours = draw()
-    with dask.config.set({"array.backend": "numpy"}):
-        plain = [x.compute() for x in draw()]
-    for x, expected in zip(ours, plain, strict=True):
-        check(x, expected)
+def test_random_chunks_come_from_children_of_the_seed():
+    x = da.random.default_rng(7).normal(size=(4, 6), chunks=(4, 3))
+    children = np.random.SeedSequence(7).spawn(2)
+    parts = [random.default_rng(child).normal(size=(4, 3)).asnumpy() for child in children]
+    check(x, np.concatenate(parts, 1))
+    y = da.random.default_rng(7).integers(0, 9, size=5, chunks=5)
+    check(y, random.default_rng(children[0]).integers(0, 9, size=5).asnumpy())
 
 
 def test_legacy_random():
-    state = da.random.RandomState(3)
-    x = state.uniform(size=(4, 4), chunks=2)
-    with dask.config.set({"array.backend": "numpy"}):
-        expected = da.random.RandomState(3).uniform(size=(4, 4), chunks=2).compute()
-    check(x, expected)
+    x = da.random.RandomState(3).uniform(size=(4, 4), chunks=2)
+    words = random_state_data(4, np.random.RandomState(3))
+    parts = [random.RandomState(word).uniform(size=(2, 2)).asnumpy() for word in words]
+    check(x, np.block([parts[:2], parts[2:]]))
 
 
 def test_generator_choice():

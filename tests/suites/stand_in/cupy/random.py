@@ -6,7 +6,7 @@ from daskasc.random import Generator, RandomState, default_rng
 __all__ = ["XORWOW", "Generator", "RandomState", "default_rng"]
 
 
-class XORWOW(_random.PCG64):
+class XORWOW(_random.SplitMix64):
     """CuPy's default bit generator."""
 
 
