@@ -1,9 +1,9 @@
 """Dispatch overhead: what a call costs over the bare torch call, with arrays of ten elements.
 
 Each row runs the same computation on torch tensors, on AscendArrays and on NumPy arrays, in short
-blocks that take turns, so that all three see the same load. The figure of a side is the lower
-quartile of its blocks, which a busy machine moves less than the median; the overhead is the
-difference. Results are compared before times.
+blocks that take turns, so that all three see the same load. Times are CPU times of the thread. The
+figure of a side is the lower quartile of its blocks, which a busy machine moves less than the
+median; the overhead is the difference. Results are compared before times.
 
 Usage: ``python benchmarks/dispatch.py [--attached] [--blocks 400] [--calls 50]``
 
@@ -95,10 +95,10 @@ def cases() -> list[Case]:
 
 def block(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
     """Microseconds a call over one block."""
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(calls):
         function(*arguments)
-    return (time.perf_counter() - start) / calls * 1e6
+    return (time.thread_time() - start) / calls * 1e6
 
 
 def measure(case: Case, blocks: int, calls: int) -> tuple[float, ...]:

@@ -27,6 +27,7 @@ from daskasc.array._reductions import (
     NO,
     Axes,
     accumulator,
+    count_true,
     finish,
     mask_of,
     masked,
@@ -59,7 +60,8 @@ def _mean_dtypes(dtype: Any, wanted: Any, out: Any) -> tuple[Any, Any]:
     return inner, given if out is None else torch_dtype(out.dtype)
 
 
-def _axes(axis: Any, tensor: Any, keepdims: Any, where: Any) -> Axes:
+def axes_of(axis: Any, tensor: Any, keepdims: Any, where: Any) -> Axes:
+    """Axes of a mean."""
     # without a mask NumPy counts along the axes, and 0-d arrays have none
     return Axes(axis, tensor.ndim, keepdims, where is not NO and where is not True)
 
@@ -68,7 +70,7 @@ def _count(tensor: Any, axes: Axes, where: Any) -> Any:
     """Elements that go into each result: a number, or an int64 tensor under a mask."""
     if where is NO or where is True:
         return axes.count(tensor)
-    return sum_over(mask_of(where, tensor).expand(tensor.shape), axes, torch.int64)
+    return count_true(mask_of(where, tensor).expand(tensor.shape), axes)
 
 
 def _divided(total: Any, count: Any, dtype: Any) -> Any:
@@ -86,15 +88,18 @@ def _divided(total: Any, count: Any, dtype: Any) -> Any:
     return cast(found, dtype)
 
 
-def mean_over(tensor: Any, axes: Axes, where: Any, wanted: Any, out: Any = None) -> Any:
-    """Mean in NumPy's dtype (that of `out` if given)."""
+def mean_over(
+    tensor: Any, axes: Axes, where: Any, wanted: Any, out: Any = None, filled: bool = False
+) -> Any:
+    """Mean in NumPy's dtype (that of `out` if given); `filled`: 0 where the mask is False."""
     if where is NO and out is None and not _given(wanted):
         require("sum", tensor)
         found = small_mean(tensor, axes.axes, axes.keepdims)
         if found is not None:
             return found
     inner, given = _mean_dtypes(tensor.dtype, wanted, out)
-    total = sum_over(masked(cast(tensor, inner), where, 0), axes, inner)
+    values = cast(tensor, inner)
+    total = sum_over(values if filled else masked(values, where, 0), axes, inner)
     divided_in = given if out is not None else inner
     return cast(_divided(total, _count(tensor, axes, where), divided_in), given)
 
@@ -111,12 +116,12 @@ def mean(
 ) -> Any:
     """As :func:`numpy.mean`."""
     tensor = tensor_of(a)
-    target = _target(out)
-    found = mean_over(tensor, _axes(axis, tensor, keepdims, where), where, dtype, target)
+    target = target_of(out)
+    found = mean_over(tensor, axes_of(axis, tensor, keepdims, where), where, dtype, target)
     return finish(found, target)
 
 
-def _target(out: Any) -> Any:
+def target_of(out: Any) -> Any:
     """``out=`` as an array; NumPy also takes a tuple of one."""
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if target is not None and not is_array(target):
@@ -140,7 +145,7 @@ def var_over(
     if tensor.dtype in COMPLEX:
         squares = deviation.real**2 + deviation.imag**2
     else:
-        squares = deviation * deviation
+        squares = deviation.mul_(deviation)  # nobody else has it; fresh memory costs more
     if _given(wanted):
         summed = inner
     elif out is not None:
@@ -179,8 +184,8 @@ def var(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.var`."""
-    tensor, target = tensor_of(a), _target(out)
-    axes = _axes(axis, tensor, keepdims, where)
+    tensor, target = tensor_of(a), target_of(out)
+    axes = axes_of(axis, tensor, keepdims, where)
     freedom = _freedom(ddof, correction)
     found = var_over(tensor, axes, dtype, freedom, where, mean, target)
     return finish(
@@ -210,8 +215,8 @@ def std(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.std`."""
-    tensor, target = tensor_of(a), _target(out)
-    axes = _axes(axis, tensor, keepdims, where)
+    tensor, target = tensor_of(a), target_of(out)
+    axes = axes_of(axis, tensor, keepdims, where)
     freedom = _freedom(ddof, correction)
     found = var_over(tensor, axes, dtype, freedom, where, mean, target)
     if target is None:

@@ -29,6 +29,8 @@ def without_nan(tensor: Any, value: Any) -> Any:
     """The tensor with `value` in the place of NaN."""
     if not _has_nan(tensor):
         return tensor
+    if tensor.dtype in FLOATS:  # one pass
+        return torch.nan_to_num(tensor, nan=value, posinf=math.inf, neginf=-math.inf)
     fill = torch.full((), value, dtype=tensor.dtype, device=tensor.device)
     return torch.where(torch.isnan(tensor), fill, tensor)
 
@@ -133,8 +135,12 @@ def nanmean(
     if not _has_nan(tensor):
         return means.mean(wrap(tensor), axis, dtype, out, keepdims, where=where)
     _check_inexact(dtype, out)
-    mask = wrap(_mask(tensor, where))
-    return means.mean(wrap(without_nan(tensor, 0)), axis, dtype, out, keepdims, where=mask)
+    mask, filled = wrap(_mask(tensor, where)), without_nan(tensor, 0)
+    if where is not NO and where is not True:
+        return means.mean(wrap(filled), axis, dtype, out, keepdims, where=mask)
+    target = means.target_of(out)
+    axes = means.axes_of(axis, tensor, keepdims, mask)
+    return finish(means.mean_over(filled, axes, mask, dtype, target, filled=True), target)
 
 
 def _check_inexact(dtype: Any, out: Any) -> None:

@@ -214,9 +214,14 @@ def sum(
     where: Any = NO,
 ) -> Any:
     """As :func:`numpy.sum`."""
-    tensor = masked(tensor_of(a), where, 0)
-    target = accumulator(tensor.dtype, dtype, out)
-    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims, True), target)
+    tensor = tensor_of(a)
+    axes = Axes(axis, tensor.ndim, keepdims, True)
+    kind = tensor.dtype
+    if kind in FLOATS and dtype is None and out is None and where is NO and initial is NO:
+        return wrap(sum_over(tensor, axes, kind))
+    tensor = masked(tensor, where, 0)
+    target = accumulator(kind, dtype, out)
+    total = sum_over(tensor, axes, target)
     return finish(combine(total, initial, np.add), out)
 
 
@@ -266,11 +271,19 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO, *, where:
     return _truth_reduction(a, axis, out, keepdims, where, True)
 
 
+def count_true(mask: Any, axes: Axes) -> Any:
+    """How many elements of a bool tensor are True, in int64."""
+    if not axes.axes or axes.count(mask) > np.iinfo(np.int32).max:
+        return sum_over(mask, axes, torch.int64)
+    # bytes into int32: a third of the time that torch takes for bool into int64
+    bits = mask.view(torch.uint8)
+    return torch.sum(bits, dim=axes.axes, keepdim=axes.keepdims, dtype=torch.int32).to(torch.int64)
+
+
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """As :func:`numpy.count_nonzero`; an int over all axes, for which it waits for the card."""
     tensor = truth(tensor_of(a))
     if axis is None and not keepdims:
-        return int(tensor.sum())
-    axes = Axes(axis, tensor.ndim, keepdims, True)
-    return wrap(sum_over(tensor, axes, torch.int64))
+        return int(torch.count_nonzero(tensor))
+    return wrap(count_true(tensor, Axes(axis, tensor.ndim, keepdims, True)))

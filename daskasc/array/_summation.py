@@ -95,6 +95,8 @@ def sum_floats(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -
         return _by_parts(_compensated, tensor, axes, keepdims, dtype)
     tensor = cast(tensor, dtype)
     if dtype is torch.float32 and tensor.numel() <= _SMALL and device.current().fast_float64:
+        if len(axes) == tensor.ndim and not keepdims:
+            return torch.sum(tensor, dtype=torch.float64).float()
         return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).float()
     if dtype is torch.float32 or dtype is torch.complex64:
         return _by_parts(_native, tensor, axes, keepdims, dtype)
@@ -147,9 +149,11 @@ def _native(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> A
     axis = max(inner, key=lambda i: int(values.shape[i]))
     length = int(values.shape[axis])
     block = _BLOCKS[length >= _LONG]
-    if length >= 2 * block:
+    if _fastest(values) not in inner:
+        total = torch.sum(values, dim=inner, keepdim=True)
+    elif length >= 2 * block:
         total = _of_blocks(values, axis, block, inner, wide)
-    elif wide and _fastest(values) in inner:
+    elif wide:
         total = _of_rows(values, inner)
     else:
         total = torch.sum(values, dim=inner, keepdim=True)
