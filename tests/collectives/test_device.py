@@ -30,7 +30,7 @@ def run_one(client, found, make):
     return client.gather(graph.submit(client))[0]
 
 
-DTYPES = ["?", "u1", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
+DTYPES = "? u1 i1 i2 i4 i8 f2 f4 f8 c8 c16 M8[s] m8[25us]".split()
 
 
 def all_dtypes(card):
@@ -88,6 +88,18 @@ def floats(card):
 def test_floats_are_folded_in_the_order_of_the_cards(client, op):
     result = run_one(client, gang(f"fl-{op}", ALL, 0, op), floats)
     np.testing.assert_array_equal(result, FOLDS[op](FOLDS[op](floats(0), floats(1)), floats(2)))
+
+
+def dates(card):
+    return np.array([card, -card, "NaT" if card == 1 else 5], "M8[s]")
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_times_keep_their_dtype_and_nat(client, op):
+    result = run_one(client, gang(f"ti-{op}", ALL, 0, op), dates)
+    expected = FOLDS[op](FOLDS[op](dates(0), dates(1)), dates(2))
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)
 
 
 def counters(dask_worker):

@@ -114,6 +114,40 @@ def _nothing(block):
     return from_numpy(np.zeros(1))
 
 
+def _on_card(block):
+    from daskasc.array import asarray
+
+    return asarray(block)
+
+
+def test_times_on_the_cards(client4):
+    host = np.arange(-500, 500).astype("M8[h]").reshape(40, 25)
+    host[3, 4] = "NaT"
+    x = da.from_array(host, chunks=(10, 25)).map_blocks(_on_card).persist()
+    kinds = client4.gather(client4.map(lambda block: type(block).__name__, futures_of(x)))
+    assert set(kinds) == {"TimeArray"}
+    before = client4.cluster.report().collectives
+    steps = x - x[0, 0]
+    lazy = [x.max(axis=0), x.min(), steps.sum(axis=0), steps[:, 5:].mean(), x.astype("M8[D]")]
+    found = client4.gather(client4.compute([*lazy, da.isnull(x).sum()]))
+    expected = host - host[0, 0]
+    for ours, theirs in zip(
+        found,
+        [
+            host.max(axis=0),
+            host.min(),
+            expected.sum(axis=0),
+            expected[:, 5:].mean(),
+            host.astype("M8[D]"),
+            1,
+        ],
+        strict=True,
+    ):
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+        np.testing.assert_array_equal(ours, theirs)
+    assert client4.cluster.report().collectives > before
+
+
 def test_ten_reductions_in_flight(client4, tmp_path):
     from daskasc.collectives import executed
 

@@ -12,7 +12,7 @@ from daskasc.registration import _serialization
 
 registration.register_array_type()
 
-DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "f2", "f4", "f8", "c8", "c16", ml_dtypes.bfloat16]
+DTYPES = [*"? i1 i2 i4 i8 u1 f2 f4 f8 c8 c16 M8[ns] m8[D]".split(), ml_dtypes.bfloat16]
 SHAPES = [(), (0,), (3, 0), (5,), (3, 4)]
 
 
