@@ -129,6 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.attached:
         device.attach("cpu", 0)
+    before = device.torch().get_num_threads()
     try:
         device.torch().set_num_threads(1)
         where = "attached to a stand-in card" if options.attached else "unattached"
@@ -143,6 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
                 f"| {limit:.0f}{'' if overhead <= limit else ' (over)'} |"
             )
     finally:
+        device.torch().set_num_threads(before)
         if options.attached:
             device.detach()
 

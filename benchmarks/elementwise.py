@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     sizes = [n for n in (10**3, 10**4, 10**5, 10**6, 10**7) if n <= options.largest]
     repeats = options.repeats
     if options.quick:
-        sizes, repeats = [10, 1000], 2
+        sizes, repeats = [100, 1000], 2
     torch = device.torch()
     before = torch.get_num_threads()
     threads = (1,) if options.cpu_time else (1, 2)
