@@ -33,9 +33,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    if tensor.dtype is torch.bool:
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
-    if tensor.dtype not in FLOATS and tensor.dtype not in COMPLEX:
+    if not (tensor.dtype in FLOATS or tensor.dtype in COMPLEX or tensor.dtype is torch.bool):
         tensor = cast(tensor, torch_dtype(result(np.dtype("f8"))))
     found = [
         _slope(wrap(tensor), number, step, edge_order)
@@ -64,6 +62,8 @@ def _slope(array: Any, axis: int, step: Any, edge_order: int) -> Any:
             "Shape of array too small to calculate a numerical gradient, at least "
             "(edge_order + 1) elements are required."
         )
+    if array.dtype == np.bool_:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     values = wrap(array._t.movedim(axis, -1))
     widths = None
     if is_array(step):
@@ -95,19 +95,23 @@ def _inner(values: Any, step: Any, widths: Any) -> Any:
 
 def _edge(near: list[Any], step: Any, widths: Any, sign: int) -> Any:
     """Slope at one end from the elements nearest to it, the outermost first."""
-    if widths is None:
-        if len(near) == 2:
-            return (near[1] - near[0] if sign > 0 else near[0] - near[1]) / step
-        a, b, c = -1.5 / step, 2.0 / step, -0.5 / step
-        return (a * near[0] + b * near[1] + c * near[2]) * sign
-    places = (0, 1) if sign > 0 else (-1, -2)
     if len(near) == 2:
-        return (near[1] - near[0]) / widths[places[0]] * sign
-    one, two = widths[places[0]], widths[places[1]]
-    a = -(2.0 * one + two) / (one * (one + two))
-    b = (one + two) / (one * two)
-    c = -one / (two * (one + two))
-    return (a * near[0] + b * near[1] + c * near[2]) * sign
+        difference = near[1] - near[0] if sign > 0 else near[0] - near[1]
+        return difference / (step if widths is None else widths[0 if sign > 0 else -1])
+    if widths is None:
+        factors = [-1.5 / step, 2.0 / step, -0.5 / step]
+    else:
+        one, two = (widths[0], widths[1]) if sign > 0 else (widths[-1], widths[-2])
+        factors = [
+            -(2.0 * one + two) / (one * (one + two)),
+            (one + two) / (one * two),
+            -one / (two * (one + two)),
+        ]
+    if sign < 0:
+        # the innermost first and the factors negated, as NumPy adds; zeros get its signs
+        near, factors = near[::-1], [-factor for factor in factors[::-1]]
+    a, b, c = factors
+    return a * near[0] + b * near[1] + c * near[2]
 
 
 @implements(np.trapezoid)

@@ -14,6 +14,7 @@ import numpy as np
 from daskasc.array._dispatch import NeedsHost, implements, is_array
 from daskasc.array._dtypes import COMPLEX, NUMPY, cast, torch
 from daskasc.array._selection import searchsorted
+from daskasc.array._shaping import common
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
 
@@ -89,8 +90,8 @@ def _named(values: Any, rule: str, span: Any, weights: Any) -> int:
     if not array.size:
         return 1
     width = _RULES[rule](array)
-    if values.dtype not in COMPLEX and not values.is_floating_point() and width < 1:
-        width = 1.0
+    if width and values.dtype not in COMPLEX and not values.is_floating_point():
+        width = max(width, 1.0)
     return math.ceil((high - low) / width) if width else 1
 
 
@@ -140,7 +141,7 @@ def histogram(
         counts = wrap(_added(places, inside, factors, count))
     bounds = from_numpy(edges)
     if density:
-        counts = counts / np.diff(bounds) / counts.sum()
+        counts = counts / np.diff(bounds).astype(np.float64) / counts.sum()
     return counts, bounds
 
 
@@ -191,6 +192,9 @@ def histogramdd(
         columns = [tensor] if tensor.ndim == 1 else list(tensor.unbind(1))
     else:
         columns = [c if isinstance(c, torch.Tensor) else tensor_of(c) for c in sample]
+        if len({tuple(c.shape) for c in columns}) > 1:
+            raise ValueError(f"columns of a sample have lengths {[len(c) for c in columns]}")
+        columns = common(columns) if columns else columns
     depth = len(columns)
     try:
         widths = list(bins)

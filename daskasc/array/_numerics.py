@@ -147,9 +147,18 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """As :func:`numpy.ediff1d`."""
     flat = shaping.ravel(ary)
     steps = _apply(np.subtract, flat[1:], flat[:-1])
-    before = [] if to_begin is None else [shaping.ravel(wrap(tensor_of(to_begin, steps._t.dtype)))]
-    after = [] if to_end is None else [shaping.ravel(wrap(tensor_of(to_end, steps._t.dtype)))]
-    return shaping.concatenate([*before, steps, *after])
+    parts = [steps]
+    for at, name, value in ((0, "to_begin", to_begin), (2, "to_end", to_end)):
+        if value is None:
+            continue
+        end = tensor_of(value)
+        if not _operators.can_cast(NUMPY[end.dtype], flat.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` "
+                f"rule; found {NUMPY[end.dtype]} and {flat.dtype}"
+            )
+        parts.insert(at, wrap(cast(end.reshape(-1), steps._t.dtype)))
+    return shaping.concatenate(parts)
 
 
 # -- padding

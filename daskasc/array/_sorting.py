@@ -83,7 +83,8 @@ def _check_kth(kth: Any, length: int) -> None:
     if places.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     for place in places.ravel().tolist():
-        if not -length <= place < length:
+        # NumPy looks at no place of an axis without elements
+        if length and not -length <= place < length:
             raise ValueError(f"kth(={place}) out of bounds ({length})")
 
 

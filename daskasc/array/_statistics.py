@@ -103,7 +103,13 @@ def cov(
         raise ValueError("ddof must be integer")
     rows = _rows(wrap(given[0]), rowvar, dtype)
     if y is not None:
-        other = _rows(wrap(given[1]), rowvar or given[1].ndim < 2, dtype)
+        # NumPy leaves a single row as it is
+        single = given[1].ndim < 2 or given[1].shape[0] == 1
+        other = _rows(wrap(given[1]), rowvar or single, dtype)
+        if rows.shape[1] != other.shape[1]:
+            raise ValueError(
+                f"m has {rows.shape[1]} observations and y {other.shape[1]}; both must have as many"
+            )
         rows = torch.cat([rows, other], dim=0)
     if not rows.shape[0]:
         return wrap(torch.empty((0, 0), dtype=rows.dtype, device=rows.device))
