@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _interchange, _operators, _storage
+from daskasc.array import _dispatch, _indexing, _interchange, _layout, _operators, _storage
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
+from daskasc.array._methods import NumPyMethods
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
 from daskasc.array._summation import NAMES as SUMS
@@ -38,7 +39,7 @@ _ADVICE = (
 )
 
 
-class AscendArray:
+class AscendArray(NumPyMethods):
     """Array in the memory of this process's card.
 
     Parameters
@@ -118,16 +119,6 @@ class AscendArray:
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
         return tuple(step * self.itemsize for step in self._t.stride())
-
-    @property
-    def flags(self) -> dict[str, bool]:
-        """Layout of the elements, by NumPy's names."""
-        transposed = self._t.permute(tuple(reversed(range(self._t.ndim))))
-        return {
-            "C_CONTIGUOUS": bool(self._t.is_contiguous()),
-            "F_CONTIGUOUS": bool(transposed.is_contiguous()),
-            "WRITEABLE": not getattr(self, "_copied", False),
-        }
 
     @property
     def device(self) -> str:
@@ -415,13 +406,16 @@ class AscendArray:
                 f"rule '{casting}'"
             )
         if target is self._t.dtype:
-            return wrap(self._t.clone()) if copy else self
-        return wrap(cast(self._t, target))
+            if copy:
+                return wrap(_layout.clone(self._t, order))
+            tensor = _layout.arranged(self._t, order)
+            return self if tensor is self._t else wrap(tensor)
+        return wrap(_layout.arranged(cast(self._t, target), order))
 
     @observer.observed("copy")
     def copy(self, order: str = "C") -> Any:
         """Return a copy in own memory."""
-        return wrap(self._t.clone(memory_format=torch.contiguous_format))
+        return wrap(_layout.clone(self._t, order))
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
@@ -445,7 +439,7 @@ class AscendArray:
 
     def flatten(self, order: str = "C") -> Any:
         """Return a 1-D copy."""
-        return _dispatch.call(np.ravel, (self,), {"order": order}).copy()
+        return _dispatch.call(np.ravel, (self,), {"order": _layout.order_of(order)}).copy()
 
     def sort(self, axis: int = -1, **kwargs: Any) -> None:
         """Sort in place."""
@@ -456,8 +450,8 @@ class AscendArray:
         return _dispatch.call(np.dot, (self, other), {"out": out})
 
     def conj(self) -> Any:
-        """Complex conjugate."""
-        return _operators.apply(np.conjugate, (self,))
+        """Complex conjugate; the array itself where it is real."""
+        return _operators.apply(np.conjugate, (self,)) if self._t.is_complex() else self
 
     conjugate = conj
 

@@ -2,7 +2,7 @@
 
 These implement NumPy's creation functions called with ``like=`` (NumPy drops that argument before
 it dispatches) and are the creation functions of the array API namespace. Everything is made on
-this process's card; ``order`` and ``subok`` have no meaning there and are accepted.
+this process's card; ``subok`` has no meaning there and is accepted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _indexing
+from daskasc.array import _dispatch, _indexing, _layout
 from daskasc.array._dispatch import F, implements
 from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
@@ -58,7 +58,10 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if _dispatch.is_array(shape):
         shape = shape.tolist()
     sizes = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
-    return tuple(int(n.__index__()) for n in sizes)
+    numbers = tuple(int(n.__index__()) for n in sizes)
+    if min(numbers, default=0) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return numbers
 
 
 @creates(np.asarray, np.asanyarray)
@@ -73,6 +76,8 @@ def asarray(
     """AscendArray of anything array-like; an AscendArray of the right dtype is returned itself."""
     if hasattr(a, "__dask_graph__"):
         a = a.compute(scheduler="sync")  # as NumPy's functions do, without its conversion
+    if order is not None and order != "K":
+        return _in_order(asarray(a, dtype, copy=copy), order)
     if _dispatch.is_array(a) and (dtype is None or a.dtype == np.dtype(dtype)):
         return a.copy() if copy else a
     if isinstance(a, torch.Tensor):
@@ -100,11 +105,15 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     """As :func:`numpy.asfortranarray`."""
-    made = asarray(a, dtype)
-    turned = made._t.permute(tuple(reversed(range(made.ndim))))
-    if turned.is_contiguous():
-        return made
-    return wrap(turned.contiguous().permute(tuple(reversed(range(made.ndim)))))
+    return _in_order(asarray(a, dtype), "F")
+
+
+def _in_order(array: Any, order: Any) -> Any:
+    """The array itself if its elements lie in an order, else a copy."""
+    # without a copy, A takes any order
+    if order in (None, "K", "A") or _layout.fits(array.tensor, order):
+        return array
+    return array.copy(order)
 
 
 def _nested_arrays(value: Any) -> bool:
@@ -125,7 +134,10 @@ def array(
     ndmax: int = 0,
 ) -> Any:
     """As :func:`numpy.array`."""
-    made = asarray(object, dtype, copy=copy)
+    if copy and _dispatch.is_array(object) and (dtype is None or object.dtype == np.dtype(dtype)):
+        made = object.copy("K" if order is None else order)
+    else:
+        made = _in_order(asarray(object, dtype, copy=copy), order)
     while made.ndim < ndmin:
         made = made[None]
     return made
@@ -134,25 +146,32 @@ def array(
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """As :func:`numpy.copy`."""
-    return asarray(a).copy()
+    return asarray(a).copy(order)
+
+
+def _made(make: Any, shape: Any, dtype: Any, order: Any) -> Any:
+    sizes, wanted = _shape(shape), _dtype(dtype)
+    if order == "C" or _layout.order_of(order, "CF") == "C":
+        return wrap(make(sizes, dtype=wanted, device=_place()))
+    return wrap(_layout.turned(make(sizes[::-1], dtype=wanted, device=_place())))
 
 
 @creates(np.empty)
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.empty`."""
-    return wrap(torch.empty(_shape(shape), dtype=_dtype(dtype), device=_place()))
+    return _made(torch.empty, shape, dtype, order)
 
 
 @creates(np.zeros)
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.zeros`."""
-    return wrap(torch.zeros(_shape(shape), dtype=_dtype(dtype), device=_place()))
+    return _made(torch.zeros, shape, dtype, order)
 
 
 @creates(np.ones)
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
     """As :func:`numpy.ones`."""
-    return wrap(torch.ones(_shape(shape), dtype=_dtype(dtype), device=_place()))
+    return _made(torch.ones, shape, dtype, order)
 
 
 @creates(np.full)
@@ -162,17 +181,17 @@ def full(
     """As :func:`numpy.full`."""
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None) or np.asarray(fill_value).dtype
-    made = empty(shape, dtype)
+    made = empty(shape, dtype, order)
     made[...] = fill_value
     return made
 
 
-def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any]:
+def _like(a: Any, dtype: Any, shape: Any, order: Any) -> Any:
+    """Uninitialised array of the form of another one."""
     tensor = tensor_of(a)
-    return (
-        tuple(tensor.shape) if shape is None else _shape(shape),
-        NUMPY[tensor.dtype] if dtype is None else dtype,
-    )
+    sizes = tuple(tensor.shape) if shape is None else _shape(shape)
+    wanted = tensor.dtype if dtype is None else torch_dtype(dtype)
+    return wrap(_layout.new_like(tensor, sizes, wanted, order))
 
 
 @creates(np.empty_like)
@@ -187,7 +206,7 @@ def empty_like(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.empty_like`."""
-    return empty(*_like(prototype, dtype, shape))
+    return _like(prototype, dtype, shape, order)
 
 
 @creates(np.zeros_like)
@@ -201,7 +220,9 @@ def zeros_like(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.zeros_like`."""
-    return zeros(*_like(a, dtype, shape))
+    made = _like(a, dtype, shape, order)
+    made._t.zero_()
+    return made
 
 
 @creates(np.ones_like)
@@ -215,7 +236,9 @@ def ones_like(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.ones_like`."""
-    return ones(*_like(a, dtype, shape))
+    made = _like(a, dtype, shape, order)
+    made._t.fill_(1)
+    return made
 
 
 @creates(np.full_like)
@@ -230,8 +253,9 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.full_like`."""
-    sizes, wanted = _like(a, dtype, shape)
-    return full(sizes, fill_value, wanted)
+    made = _like(a, dtype, shape, order)
+    made[...] = fill_value
+    return made
 
 
 @creates(np.arange)

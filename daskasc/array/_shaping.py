@@ -16,6 +16,7 @@ import numpy as np
 from daskasc.array import _operators
 from daskasc.array._dispatch import NeedsHost, implements, into
 from daskasc.array._dtypes import NUMPY, TWINS, cast, promote, torch, torch_dtype
+from daskasc.array._layout import order_of, resolved
 from daskasc.array._reductions import normalize_axes, normalize_axis
 from daskasc.array._storage import tensor_of, wrap
 
@@ -64,6 +65,10 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     """As :func:`numpy.reshape`."""
     tensor = tensor_of(a)
     wanted = [int(n) for n in shape] if isinstance(shape, tuple | list) else [int(shape)]
+    if order != "C":
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
+        order = resolved(tensor, order_of(order))
     plain = order == "C" and min(wanted, default=0) >= 0 and math.prod(wanted) == tensor.numel()
     if not plain:
         _check_reshape(tensor, wanted)
@@ -73,10 +78,8 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
         reverse = tensor.permute(tuple(reversed(range(tensor.ndim))))
         result = reverse.reshape([_known(tensor, wanted)[i] for i in reversed(range(len(wanted)))])
         result = result.permute(tuple(reversed(range(result.ndim))))
-    elif order in ("C", "A", "K"):
-        result = tensor.reshape(_known(tensor, wanted))
     else:
-        raise ValueError(f"order is {order!r}; allowed: C, F, A")
+        result = tensor.reshape(_known(tensor, wanted))
     if copy is True:
         result = result.clone()
     elif copy is False and result.numel() and result.data_ptr() != tensor.data_ptr():
@@ -107,7 +110,16 @@ def _known(tensor: Any, wanted: list[int]) -> list[int]:
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
     """As :func:`numpy.ravel`."""
-    return reshape(a, (-1,) if tensor_of(a).numel() else (0,), order=order)
+    tensor = tensor_of(a)
+    shape = (-1,) if tensor.numel() else (0,)
+    if order_of(order) != "K":
+        flat = reshape(wrap(tensor), shape, order=order)._t
+    else:
+        # as the elements lie in memory
+        axes = sorted(range(tensor.ndim), key=lambda i: -int(tensor.stride(i)))
+        flat = tensor.permute(axes).reshape(shape)
+    # a view only if it has no gaps, as in NumPy
+    return wrap(flat.contiguous())
 
 
 @implements(np.transpose, np.permute_dims)
