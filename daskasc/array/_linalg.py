@@ -78,10 +78,14 @@ def _sum_of_products(left: Any, right: Any, axis: int) -> Any:
 @implements(np.vecdot)
 def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, **kwargs: Any) -> Any:
     """As :func:`numpy.vecdot`."""
+    if kwargs.keys() - {"casting", "order", "subok"}:
+        raise NeedsHost("vecdot arguments")
     left, right = tensor_of(x1), tensor_of(x2)
-    if left.shape[axis] != right.shape[axis]:
-        raise ValueError(f"vecdot: lengths {left.shape[axis]} and {right.shape[axis]} differ")
-    left, right = left.movedim(axis, -1), right.movedim(axis, -1)
+    if not left.ndim or not right.ndim:
+        raise ValueError("vecdot: an operand has no axes; both need at least one")
+    left, right = (t.movedim(normalize_axis(axis, t.ndim), -1) for t in (left, right))
+    if left.shape[-1] != right.shape[-1]:
+        raise ValueError(f"vecdot: lengths {left.shape[-1]} and {right.shape[-1]} differ")
     conjugated = torch.conj(left).resolve_conj() if left.is_complex() else left
     return _gufunc_out(_sum_of_products(conjugated, right, -1)._t, out)
 

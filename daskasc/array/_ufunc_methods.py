@@ -14,6 +14,7 @@ others (subtract, divide, power, ...) from left to right as NumPy does, n calls 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,8 @@ REDUCE: dict[np.ufunc, Any] = {
     np.logical_or: np.any,
 }
 ACCUMULATE: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
-# these may be applied in any grouping: the results are exact, or differ by rounding only
+# these may be applied in any grouping: the results are exact, or differ by rounding only (not
+# lcm, whose overflow wraps)
 ASSOCIATIVE: frozenset[np.ufunc] = frozenset(
     (
         np.add,
@@ -51,7 +53,6 @@ ASSOCIATIVE: frozenset[np.ufunc] = frozenset(
         np.bitwise_or,
         np.bitwise_xor,
         np.gcd,
-        np.lcm,
         np.hypot,
         np.logaddexp,
         np.logaddexp2,
@@ -70,7 +71,13 @@ def _prepared(ufunc: np.ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
         raise ValueError(f"reduce is only supported for binary functions; {ufunc.__name__} is none")
     tensor = tensor_of(a)
     if dtype is not None:
-        return cast(tensor, torch_dtype(dtype)), np.dtype(dtype)
+        wanted = np.dtype(dtype)
+        if resolve(ufunc, (wanted, wanted))[-1] != wanted:
+            raise TypeError(
+                f"ufunc {ufunc.__name__} has no loop whose results are of {wanted!r}, as a "
+                "reduction with that dtype needs"
+            )
+        return cast(tensor, torch_dtype(wanted)), wanted
     given = NUMPY[tensor.dtype]
     if given.name == "bfloat16":
         return tensor, None
@@ -144,20 +151,22 @@ def reduce(
     if where is not True:
         raise NeedsHost(f"{ufunc.__name__}.reduce with a mask")
     tensor, dtype = _prepared(ufunc, a, dtype)
-    axes = Axes(axis, tensor.ndim, keepdims)
+    axes = Axes(axis, tensor.ndim, keepdims, True)
     if len(axes.axes) > 1 and ufunc not in ASSOCIATIVE:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may "
             "be specified"
         )
+    if initial is NO and ufunc in (np.gcd, np.hypot):
+        initial = 0  # NumPy begins with the identity, which makes one element alone positive
     target = _loop_dtype(ufunc, tensor, dtype)
-    for number in axes.axes:
-        if not tensor.shape[number]:
-            shape = [1 if i == number else n for i, n in enumerate(tensor.shape)]
-            first = _identity(ufunc, target) if initial is NO or initial is None else initial
-            tensor = torch.full(shape, first, dtype=target, device=tensor.device)
-            initial = NO
-        else:
+    if not all(tensor.shape[number] for number in axes.axes):
+        shape = [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
+        first = _identity(ufunc, target) if initial is NO or initial is None else initial
+        tensor = torch.full(shape, first, dtype=target, device=tensor.device)
+        initial = NO
+    else:
+        for number in axes.axes:
             if initial is not NO and initial is not None and ufunc not in ASSOCIATIVE:
                 shape = [1 if i == number else n for i, n in enumerate(tensor.shape)]
                 first = tensor_of(initial, tensor.dtype).expand(shape)
@@ -173,13 +182,13 @@ def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """As ``ufunc.accumulate``."""
+    if ufunc.nin == 2 and ufunc.nout == 1 and not tensor_of(array).ndim:
+        raise TypeError("cannot accumulate on a scalar")
     if ufunc in ACCUMULATE:
         return _dispatch.call(
             ACCUMULATE[ufunc], (array,), {"axis": axis, "dtype": dtype, "out": out}
         )
     tensor, dtype = _prepared(ufunc, array, dtype)
-    if not tensor.ndim:
-        raise TypeError("cannot accumulate on a scalar")
     number = normalize_axis(axis, tensor.ndim)
     target = _loop_dtype(ufunc, tensor, dtype)
     length = tensor.shape[number]
@@ -206,9 +215,9 @@ def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """As ``ufunc.reduceat``: one reduction a segment."""
-    tensor, dtype = _prepared(ufunc, array, dtype)
-    number = normalize_axis(axis, tensor.ndim)
-    length = tensor.shape[number]
+    given = tensor_of(array)
+    number = normalize_axis(axis, given.ndim)
+    length = given.shape[number]
     starts = tensor_of(indices).to(torch.int64)
     if starts.ndim != 1:
         raise ValueError("object of too small depth for desired array")
@@ -218,9 +227,10 @@ def reduceat(
             raise IndexError(
                 f"index {first} out-of-bounds in {ufunc.__name__}.reduceat [0, {length})"
             )
+    tensor, dtype = _prepared(ufunc, wrap(given), dtype)
     target = _loop_dtype(ufunc, tensor, dtype)
     parts = []
-    for first, last in zip(firsts, [*firsts[1:], length], strict=True):
+    for first, last in itertools.pairwise([*firsts, length]):
         segment = tensor.narrow(number, first, max(last - first, 1))
         parts.append(cast(_fold(ufunc, segment, number, dtype), target))
     shape = [0 if i == number else n for i, n in enumerate(tensor.shape)]
@@ -237,10 +247,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     tensor = a._t
     numbers = torch.arange(tensor.numel(), device=tensor.device).reshape(tensor.shape)
     places, _ = _indexing.getitem(numbers, indices)
-    operand: Any = None
-    if ufunc.nin == 2:
-        operand = tensor_of(b)
-        resolve(ufunc, (a.dtype, NUMPY[operand.dtype]))  # raises where NumPy has no loop
+    operand = None if ufunc.nin == 1 else tensor_of(b)
+    # raises where NumPy has no loop
+    resolve(ufunc, (a.dtype,) if operand is None else (a.dtype, NUMPY[operand.dtype]))
+    if operand is not None:
         try:
             operand = operand.expand(places.shape).reshape(-1)
         except RuntimeError:

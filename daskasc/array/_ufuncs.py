@@ -35,7 +35,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                 return operators[0](*inputs)
             return operators[-1](inputs[1], inputs[0])
     out = kwargs.get("out") or ()
-    for value in (*inputs, *(x for x in out if x is not None)):
+    operands = inputs if method != "at" else (inputs[0], *inputs[2:])  # the second is an index
+    for value in (*operands, *(x for x in out if x is not None)):
         if not _operators.accepts(value, cls):
             return NotImplemented
     if kwargs.get("out") is None:

@@ -275,3 +275,36 @@ def test_spacing_of_negative_zero_is_upwards(no_fallback):
     for dtype in ("f2", "f4", "f8"):
         host = np.array([-0.0, 0.0], dtype)
         np.testing.assert_array_equal(np.spacing(from_numpy(host)).asnumpy(), np.spacing(host))
+
+
+def test_methods_begin_and_end_as_numpys(no_fallback):
+    check(np.gcd.reduce, np.array([-4]))
+    check(np.hypot.reduce, np.array([[-4.0], [3.0]]), 1)
+    check(lambda x: np.gcd.reduce(x, axis=()), np.array([-4, 2]))
+    check(lambda x: np.lcm.reduce(x, axis=(0, 1)), np.ones((2, 2), int))
+    check(lambda x: np.lcm.reduce(x), np.array([100, 7, 9], "i1"))
+    check(lambda x: np.hypot.reduce(x, axis=(0, 1), initial=1), np.ones((0, 0)))
+    check(lambda x: np.hypot.reduce(x, dtype="i8"), np.ones(2))
+    for ufunc in (np.add, np.multiply, np.maximum, np.subtract):
+        check(ufunc.accumulate, np.array(1.0))
+        check(ufunc.reduce, np.array(1.0))
+        check(ufunc.reduceat, np.ones(2), np.array([], int))
+        check(ufunc.reduceat, np.ones(2, bool), np.array([2]))
+
+
+def test_at_takes_any_index(no_fallback):
+    def at(ufunc, x, index, *rest):
+        x = x.copy()
+        ufunc.at(x, index, *rest)
+        return x
+
+    for index in (slice(None, None, 2), (slice(None), 0), ..., [0, 0, 2], (0, slice(1, None))):
+        check(lambda x, i=index: at(np.add, x, i, 2.0), np.ones((3, 2)))
+        check(lambda x, i=index: at(np.negative, x, i), np.ones((3, 2)))
+    check(lambda x: at(np.negative, x, np.array([], int)), np.ones(2, bool))
+
+
+def test_vecdot_is_refused_as_numpys(no_fallback):
+    for shapes in (((2,), ()), ((), ()), ((2,), (3,)), ((2, 3), (3,)), ((0,), (0,))):
+        for dtype in ("f4", "u2", "i4", "?"):
+            check(np.vecdot, *(np.ones(shape, dtype) for shape in shapes))
