@@ -53,7 +53,7 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
         and all(type(i) is int or (type(i) is slice and _is_forward(i)) for i in index)
     ):
         view = tensor[index]
-        return (view if view.ndim or not tensor.ndim else view.clone()), False
+        return (view if view.ndim else view.clone()), False
     if _dispatch.is_array(index):
         mask = _as_entry(index)
         if mask.dtype is torch.bool and mask.ndim:
@@ -92,11 +92,18 @@ def _is_forward(entry: slice) -> bool:
 @_guard.guarded
 def setitem(tensor: Any, index: Any, value: Any) -> None:
     """Write ``tensor[index] = value``."""
+    if _is_full_mask(tensor, index) and getattr(value, "ndim", 0) > 1:
+        raise TypeError(
+            "boolean array indexing assignment requires a 0 or 1-dimensional input; got one with "
+            f"{value.ndim} dimensions"
+        )
     mask = _whole_mask(tensor, index)
     if mask is not None and _fill_mask(tensor, mask, value):
         return
     plan = _plan(tensor, index)
     if not plan.advanced:
+        if plan.copies_scalar:
+            _check_element(value, NUMPY[tensor.dtype])
         source = _value(value, tensor)
         if plan.flips:
             source = _flip(_broadcast(source, plan.view.shape), plan.flips)
@@ -113,7 +120,8 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
 
 def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None:
     """Write at integer index tensors, which may name places several times if `repeats`."""
-    source = _trim(source, _result_shape(view, advanced))
+    shape = _result_shape(view, advanced)
+    source = _broadcast(_trim(source, shape), shape)
     if source.untyped_storage().data_ptr() == view.untyped_storage().data_ptr():
         source = source.clone()
     if source.numel() > 1 and repeats:
@@ -270,9 +278,7 @@ def _plan(tensor: Any, index: Any) -> _Plan:
     if any_array:
         _check_broadcast(advanced)
         plan.advanced = advanced
-    plan.copies_scalar = (
-        view.ndim == 0 and view is not tensor and not _has_ellipsis(index) and not any_array
-    )
+    plan.copies_scalar = view.ndim == 0 and not _has_ellipsis(index) and not any_array
     return plan
 
 
@@ -448,6 +454,17 @@ def _check_broadcast(advanced: list[Any]) -> None:
 # -- writing
 
 
+def _is_full_mask(tensor: Any, index: Any) -> bool:
+    """Whether the index is nothing but a mask of the tensor's own number of axes."""
+    if type(index) is tuple and len(index) == 1:
+        index = index[0]
+    if _dispatch.is_array(index):
+        index = _as_entry(index)
+    if isinstance(index, bool | np.bool_):
+        return bool(tensor.ndim == 0)
+    return _is_mask(index) and bool(index.ndim == tensor.ndim)
+
+
 def _whole_mask(tensor: Any, index: Any) -> Any:
     """Return the mask where the index is nothing but a mask over leading axes."""
     if type(index) is tuple and len(index) == 1:
@@ -471,6 +488,20 @@ def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
     shaped = mask.reshape(mask.shape + (1,) * (tensor.ndim - mask.ndim))
     tensor.copy_(torch.where(shaped, source, tensor))
     return True
+
+
+def _check_element(value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise NumPy's error for an array or a sequence as the value of one element."""
+    sequence = type(value) in (list, tuple)
+    if not (sequence or getattr(value, "ndim", 0)):
+        return
+    if dtype.kind == "b" and not sequence and value.size == 1:
+        return
+    error = TypeError if dtype.kind == "c" or (sequence and dtype.kind in "iu") else ValueError
+    raise error(
+        f"setting an array element with a sequence ({type(value).__name__}); index with an Ellipsis "
+        "(x[0, ...] = value) to broadcast into an array without axes"
+    )
 
 
 def _value(value: Any, tensor: Any) -> Any:

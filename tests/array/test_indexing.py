@@ -231,3 +231,38 @@ def test_scalars_that_do_not_fit_are_refused_as_in_numpy(dtype, value, error):
             array[1] = value
         with pytest.raises(error):
             array[[0, 2]] = value
+
+
+def test_an_element_takes_no_sequence():
+    for dtype in ("?", "i4", "f4", "c8"):
+        for value in (np.array([1], dtype), np.array([1, 2], dtype), [1], (1,)):
+            for shape, index in (((3,), 0), ((), ()), ((2, 2), (0, 1)), ((2, 2), (0, 1, ...))):
+
+                def assign(x, v, index=index):
+                    x[index] = v
+                    return x
+
+                # NumPy refuses sequences here, whatever their length, but arrays it broadcasts
+                if type(value) not in (list, tuple) or (dtype != "?" and index != (0, 1, ...)):
+                    check(assign, np.zeros(shape, dtype), value)
+
+
+def test_a_scalar_read_from_an_array_without_axes_is_a_copy():
+    x = from_numpy(np.array(1.0))
+    taken = x[()]
+    x[...] = 2.0
+    assert float(taken) == 1.0
+    x[...] += 1
+    assert float(x) == 3.0
+
+
+def test_values_under_a_full_mask_have_one_axis():
+    def assign(x, mask, value):
+        x[mask] = value
+        return x
+
+    mask = np.array([[True, False], [False, True]])
+    check(assign, np.zeros((2, 2)), mask, np.ones((1, 2)))
+    check(assign, np.zeros((2, 2)), mask, np.ones(2))
+    check(assign, np.array(1.0), np.True_, np.ones((1, 1)))
+    check(assign, np.array(1.0), (False, ...), np.ones((2, 1)))
