@@ -23,6 +23,7 @@ from daskasc.array._dispatch import (
     with_times,
 )
 from daskasc.array._dtypes import NUMPY, cast, torch
+from daskasc.array._out import written
 from daskasc.array._storage import from_numpy, wrap
 from daskasc.device import observer
 
@@ -31,7 +32,8 @@ _SCALARS = _kernels.SCALARS
 _SMALL = _storage.SMALL
 _new = object.__new__
 _HOST = (np.ndarray, np.generic, bool, list, tuple)
-_IN_PLACE = {"add": "add_", "subtract": "sub_", "multiply": "mul_", "divide": "div_"}
+# torch computes 2 * x as x * 2 itself
+_COMMUTE = (np.add, np.multiply)
 
 
 def accepts(value: Any, cls: Any) -> bool:
@@ -90,6 +92,8 @@ def power() -> Operator:
 
     def operator(self: Any, other: Any) -> Any:
         dtype = self._t.dtype
+        if dtype is torch.bool and type(other) is int and other == 2:
+            return square(self)  # int8, as in NumPy
         if type(other) in (int, float) and (dtype.is_floating_point or dtype.is_complex):
             if other == 2:
                 return square(self)
@@ -133,11 +137,12 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
         if ufunc.nout == 1 and (kind is type(self) or kind in _SCALARS):
             theirs = NUMPY[other._t.dtype] if kind is type(self) else kind
             ours = NUMPY[self._t.dtype]
-            found = _kernels.kernel(ufunc, (theirs, ours) if reflected else (ours, theirs))
+            swaps = reflected and not (kind in _SCALARS and ufunc in _COMMUTE)
+            found = _kernels.kernel(ufunc, (theirs, ours) if swaps else (ours, theirs))
             if found is not None:
                 row = table.setdefault(self._t.dtype, {})
                 key = other._t.dtype if kind is type(self) else kind
-                _kernels.remember(row, key, _swapped(found) if reflected else found, found)
+                _kernels.remember(row, key, _swapped(found) if swaps else found, found)
         return apply(ufunc, (other, self) if reflected else (self, other))
 
     operator.__name__ = f"__{'r' if reflected else ''}{ufunc.__name__}__"
@@ -187,18 +192,7 @@ def in_place(ufunc: np.ufunc) -> Operator:
         if not accepts(other, type(self)) and not is_array(other):
             return NotImplemented
         self._check_writable()
-        tensor = self._t
-        method = _IN_PLACE.get(name)
-        # in place without a temporary: same dtype, no broadcasting of self, no shared memory
-        if (
-            method is not None
-            and type(other) is type(self)
-            and other._t.dtype is tensor.dtype
-            and tensor.dtype in (torch.float32, torch.float64)
-            and other._t.shape == tensor.shape
-            and other._t.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr()
-        ):
-            getattr(tensor, method)(other._t)
+        if written(ufunc, (self, other), self):
             return self
         return store(ufunc, apply(ufunc, (self, other)), self)
 
