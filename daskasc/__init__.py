@@ -23,6 +23,8 @@ _PUBLIC = {
     "profile": "daskasc.profiling",
     "to_zarr": "daskasc.io",
 }
+# dask looks for it in the package of a bit generator, to shuffle an index
+_FOR_DASK = {"arange": "daskasc.array"}
 _SUBMODULES = (
     "array",
     "cluster",
@@ -44,8 +46,9 @@ _registration.register()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    home = _PUBLIC.get(name) or _FOR_DASK.get(name)
+    if home is not None:
+        return getattr(importlib.import_module(home), name)
     if name in _SUBMODULES:
         return importlib.import_module(f"daskasc.{name}")
     raise AttributeError(f"module 'daskasc' has no attribute {name!r}")

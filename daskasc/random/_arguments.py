@@ -84,6 +84,7 @@ def extremes(source: Source, value: Any) -> Any:
             ends = torch.stack([ordered.min(), ordered.max()])
             flat = _down(unsortable(ends, tensor.dtype))
         else:
+            tensor = tensor.float() if tensor.dtype.itemsize == 2 else tensor
             bad = torch.isnan(tensor)
             low = torch.where(bad, torch.inf, tensor).min()
             high = torch.where(bad, -torch.inf, tensor).max()

@@ -92,8 +92,9 @@ def triangular(source: Source, shape: Shape, dtype: Any, left: Any, mode: Any, r
 
 def wald(source: Source, shape: Shape, dtype: Any, mean: Any, scale: Any) -> Any:
     """Inverse Gaussian by the method of Michael, Schucany and Haas, as NumPy's."""
-    y = source.normal(shape, dtype).square_().mul_(mean)
-    x = mean * (1.0 - 2.0 / (1.0 + torch.sqrt(1.0 + 4.0 * scale / y)))
+    # the smaller root of the quadratic equation, in a form without cancellation
+    q = source.normal(shape, dtype).square_().mul_(mean / scale)
+    x = 4.0 * mean / torch.square(torch.sqrt(q) + torch.sqrt(q + 4.0))
     u = source.random(shape, dtype)
     return torch.where(u <= mean / (mean + x), x, mean * mean / x)
 

@@ -1,10 +1,9 @@
 """The table of methods that draw on the card, and the way over the host for the others.
 
-``ROWS`` holds the distributions with broadcast parameters: name, function, and whether it counts
-(int64 results, computed in float64). ``FORMS`` holds the methods with arguments of their own. What
-is in neither, and parameters too large for them, is drawn by NumPy's generator on the host, seeded
-by words of the same stream, counted and said. A draw that the card cannot compute, for want of
-float64, is computed by the same rows on the host, with the same numbers.
+``ROWS`` holds the distributions with broadcast parameters, ``FORMS`` the methods with arguments of
+their own. Parameters too large for them are left to NumPy's generator on the host, seeded by words
+of the same stream; what the card cannot compute, for want of float64, is computed by the same rows
+on the host, with the same numbers. Both are counted and said.
 """
 
 from __future__ import annotations
@@ -67,47 +66,48 @@ class Row(NamedTuple):
     Attributes
     ----------
     function : callable
-    counts : bool
-        Whether results are int64, computed in float64.
+    wide : bool
+        Whether it is computed in float64 whatever the promotion policy: counts, and what loses
+        too many digits in float32.
     joint : callable or None
         Check of parameters on the card that cannot be told from the extremes of each.
     """
 
     function: Callable[..., Any]
-    counts: bool = False
+    wide: bool = False
     joint: Callable[[Source, str, list[Any]], None] | None = None
 
 
 ROWS: dict[str, Row] = {
     "beta": Row(_gamma.beta),
-    "binomial": Row(_counts.binomial, counts=True),
+    "binomial": Row(_counts.binomial, wide=True),
     "chisquare": Row(_gamma.chisquare),
     "exponential": Row(_continuous.exponential),
     "f": Row(_gamma.f),
     "gamma": Row(_gamma.gamma),
-    "geometric": Row(_counts.geometric, counts=True),
+    "geometric": Row(_counts.geometric, wide=True),
     "gumbel": Row(_continuous.gumbel),
-    "hypergeometric": Row(_urn.hypergeometric, counts=True, joint=_fit_the_urn),
+    "hypergeometric": Row(_urn.hypergeometric, wide=True, joint=_fit_the_urn),
     "laplace": Row(_continuous.laplace),
     "logistic": Row(_continuous.logistic),
     "lognormal": Row(_continuous.lognormal),
-    "logseries": Row(_counts.logseries, counts=True),
-    "negative_binomial": Row(_mixtures.negative_binomial, counts=True),
-    "noncentral_chisquare": Row(_mixtures.noncentral_chisquare),
-    "noncentral_f": Row(_mixtures.noncentral_f),
+    "logseries": Row(_counts.logseries, wide=True),
+    "negative_binomial": Row(_mixtures.negative_binomial, wide=True),
+    "noncentral_chisquare": Row(_mixtures.noncentral_chisquare, wide=True),
+    "noncentral_f": Row(_mixtures.noncentral_f, wide=True),
     "normal": Row(_continuous.normal),
     "pareto": Row(_continuous.pareto),
-    "poisson": Row(_counts.poisson, counts=True),
+    "poisson": Row(_counts.poisson, wide=True),
     "power": Row(_continuous.power),
     "rayleigh": Row(_continuous.rayleigh),
     "standard_cauchy": Row(_continuous.standard_cauchy),
     "standard_t": Row(_gamma.standard_t),
     "triangular": Row(_continuous.triangular, joint=_increasing),
     "uniform": Row(_continuous.uniform, joint=_increasing),
-    "vonmises": Row(_continuous.vonmises),
+    "vonmises": Row(_continuous.vonmises, wide=True),
     "wald": Row(_continuous.wald),
     "weibull": Row(_continuous.weibull),
-    "zipf": Row(_counts.zipf, counts=True),
+    "zipf": Row(_counts.zipf, wide=True),
 }
 
 
@@ -118,8 +118,10 @@ def _by_row(source: Source, name: str, arguments: dict[str, Any]) -> Any:
     shape, values = parameters(source, name, given, size, check=row.joint is None)
     if row.joint is not None and any(map(is_array, values)):
         row.joint(source, name, values)
-    dtype = source.floats(np.float64) if row.counts else float_dtype(source, np.float64)
-    return source.array(row.function(source, shape, dtype, *tensors(source, values, dtype)))
+    result = float_dtype(source, np.float64)
+    dtype = source.floats(np.float64) if row.wide else result
+    drawn = row.function(source, shape, dtype, *tensors(source, values, dtype))
+    return source.array(drawn.to(result) if drawn.is_floating_point() else drawn)
 
 
 def _standard(name: str) -> Callable[..., Any]:
@@ -194,7 +196,7 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
     try:
         return _drawn(Source(bits), name, dict(arguments))
     except NeedsHost as reason:
-        own = (name in FORMS or name in ROWS) and not isinstance(reason, _counts.TooLarge)
+        own = not isinstance(reason, _counts.TooLarge)
 
     def on_host(**given: Any) -> Any:
         if own:
@@ -209,7 +211,4 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
 def _drawn(source: Source, name: str, arguments: dict[str, Any]) -> Any:
     if name in ROWS:
         return _by_row(source, name, arguments)
-    form = FORMS.get(name)
-    if form is None:
-        raise NeedsHost(name)
-    return form(source, **arguments)
+    return FORMS[name](source, **arguments)

@@ -72,6 +72,13 @@ def test_choice_and_vectors(make) -> None:
     assert found.asnumpy().sum(1).tolist() == [20] * 6
 
 
+def test_permutation(make) -> None:
+    x = da.arange(12, chunks=3)
+    found, again = (make(1).permutation(x).compute() for _ in range(2))
+    assert sorted(np.asarray(found.tolist())) == list(range(12))
+    assert found.tolist() == again.tolist() != list(range(12))
+
+
 def test_a_bit_generator_is_one_for_dask() -> None:
     x = da.random.default_rng(random.SplitMix64(3)).random(size=4, chunks=2)
     y = da.random.default_rng(random.default_rng(3)).random(size=4, chunks=2)

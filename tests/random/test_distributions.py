@@ -12,7 +12,7 @@ from daskasc.array import from_numpy
 from daskasc.errors import HostFallbackError
 from tests.random.examples import CONTINUOUS, COUNTS
 
-N = 50_000
+N = 20_000
 # the seed is fixed; a wrong formula gives far less
 LEAST = 1e-4
 
@@ -119,7 +119,7 @@ def test_special_parameters() -> None:
 
 
 def test_vectors() -> None:
-    rng, many = random.default_rng(6), 40_000
+    rng, many = random.default_rng(6), 20_000
     cov = np.array([[2.0, 0.5], [0.5, 1.0]])
     for method in ("svd", "eigh", "cholesky"):
         drawn = rng.multivariate_normal([1, 2], cov, many, method=method).asnumpy()
