@@ -1,7 +1,8 @@
 """NumPy dtypes and torch dtypes, one to one.
 
-bfloat16 is NumPy's through ``ml_dtypes``. Everything else that NumPy has (datetime64, strings,
-longdouble, objects) has no representation on a card.
+bfloat16 is NumPy's through ``ml_dtypes``. Everything else that NumPy has (strings, longdouble,
+objects) has no representation on a card; datetime64 and timedelta64 have no tensors either, the
+array layer keeps their int64 ticks.
 """
 
 from __future__ import annotations
