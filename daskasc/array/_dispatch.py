@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from daskasc import config, device
+from daskasc.array import _guard
+from daskasc.array._guard import NeedsHost as NeedsHost
 from daskasc.device import observer
 from daskasc.errors import HostFallbackError, HostFallbackWarning, UnsupportedDTypeError
 
@@ -38,10 +40,6 @@ IN_PLACE: set[Any] = {
 TIMES: dict[Any, Callable[..., Any]] = {}
 _said: set[str] = set()
 _lock = threading.Lock()
-
-
-class NeedsHost(Exception):
-    """Raised by an implementation that has no form on the card for these arguments."""
 
 
 NO_NUMBERS = (
@@ -92,6 +90,9 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     implementation = TABLE.get(function)
     if implementation is not None:
         try:
+            if device.current().restricts:
+                written = args[0] if args and function in IN_PLACE and is_array(args[0]) else None
+                return _guard.run(implementation, args, kwargs, written)
             return implementation(*args, **kwargs)
         except MeetsTimes:
             return with_times(function, args, kwargs)
@@ -108,7 +109,7 @@ def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     implementation = TIMES.get(function)
     if implementation is not None:
         with contextlib.suppress(NeedsHost):
-            return implementation(*args, **kwargs)
+            return _guard.run(implementation, args, kwargs)
     return on_host(name_of(function), function, args, kwargs)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _elementwise as rows
-from daskasc.array import _special, _unsigned
+from daskasc.array import _guard, _special, _unsigned
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -213,7 +213,8 @@ def _checked(row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel
     place = device.current().torch_device
     samples = [torch.ones(1, dtype=torch.bool, device=place).to(d) for d in ins]
     try:
-        result = row(*samples)
+        with _guard.strict():
+            result = row(*samples)
     except (RuntimeError, NotImplementedError, NeedsHost):
         return None
     if len(outs) == 1:

@@ -184,7 +184,6 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
 
 def in_place(ufunc: np.ufunc) -> Operator:
     """Operator method that stores into the array itself, under NumPy's same-kind rule."""
-    name = ufunc.__name__
 
     @observer.observed(f"{name_of(ufunc)} in place")
     def operator(self: Any, other: Any) -> Any:

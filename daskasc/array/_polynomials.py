@@ -184,8 +184,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 def polymul(a1: Any, a2: Any) -> Any:
     """As :func:`numpy.polymul`."""
     left, right = (np.trim_zeros(_coefficients(a), "f") for a in (a1, a2))
-    nothing = _zeros(1, np.float64)
-    return convolve(left if left.size else nothing, right if right.size else nothing)
+    left, right = (a if a.size else _zeros(1, a.dtype) for a in (left, right))
+    return convolve(left, right)
 
 
 @implements(np.polydiv)
@@ -217,8 +217,7 @@ def polyder(p: Any, m: Any = 1) -> Any:
         raise ValueError("Order of derivative must be positive (see polyint)")
     array = wrap(tensor_of(p))
     for _ in range(order):
-        count = array.shape[0] - 1
-        array = array[:-1] * creation.arange(count, 0, -1) if count > 0 else array[:0]
+        array = array[:-1] * creation.arange(array.shape[0] - 1, 0, -1)
     return array
 
 
@@ -258,7 +257,7 @@ def polyfit(
     if places.shape[0] != values.shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
-        rcond = places.shape[0] * float(np.finfo(places.dtype).eps)
+        rcond = places.shape[0] * np.finfo(places.dtype).eps
     left, right = vander(places, order), values
     if w is not None:
         weights = wrap(tensor_of(w)) + 0.0

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _operators
+from daskasc.array import _dispatch, _guard, _operators, _out
 from daskasc.array._dispatch import NeedsHost
-from daskasc.array._dtypes import torch
+from daskasc.array._dtypes import torch, torch_dtype
 from daskasc.array._elementwise import NAMES
+from daskasc.array._kernels import SCALARS
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._ufunc_methods import METHODS
 from daskasc.device import observer
@@ -57,13 +58,12 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
     return _method(name, ufunc, method, inputs, **kwargs)
 
 
-def _method(
-    name: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], **kwargs: Any
-) -> Any:
+def _method(name: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], **kwargs: Any) -> Any:
     found = METHODS.get(method)
     if found is not None:
         try:
-            return found(ufunc, *inputs, **kwargs)
+            written = inputs[0] if method == "at" else None
+            return _guard.run(found, (ufunc, *inputs), kwargs, written)
         except NeedsHost:
             pass
     if method == "at":
@@ -93,6 +93,7 @@ def _at_on_host(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
     target._accept(_dispatch.on_host(name, unbuffered, (target, *rest), {}))
 
 
+@_guard.guarded
 def _call(
     ufunc: np.ufunc,
     inputs: tuple[Any, ...],
@@ -107,11 +108,17 @@ def _call(
     sig: Any = None,
 ) -> Any:
     if signature is not None or sig is not None:
-        return _dispatch.on_host(
-            _dispatch.name_of(ufunc), ufunc, inputs, {"signature": signature or sig}
-        )
-    wanted = None if dtype is None else np.dtype(dtype)
-    result = _operators.apply(ufunc, inputs, wanted, casting)
+        if dtype is not None or (signature is not None and sig is not None):
+            raise TypeError("cannot specify more than one of 'signature', 'sig' and 'dtype'")
+        result = _of_loop(ufunc, inputs, signature if sig is None else sig, casting)
+    else:
+        if len(out) == 1 and where is True and (dtype is None or out[0].dtype == dtype):
+            target = out[0]
+            if _dispatch.is_array(target) and not getattr(target, "_copied", False):
+                if _out.written(ufunc, inputs, target):
+                    return target
+        wanted = None if dtype is None else np.dtype(dtype)
+        result = _operators.apply(ufunc, inputs, wanted, casting)
     results = result if isinstance(result, tuple) else (result,)
     targets = out or (None,) * len(results)
     stored = tuple(
@@ -119,6 +126,29 @@ def _call(
         for part, target in zip(results, targets, strict=True)
     )
     return stored if isinstance(result, tuple) else stored[0]
+
+
+def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], signature: Any, casting: str) -> Any:
+    """Result of the loop that a signature names, on operands converted to its dtypes."""
+    types: list[Any] = []
+    for value in inputs:
+        if _dispatch.is_array(value):
+            types.append(value.dtype)
+        else:
+            types.append(type(value) if type(value) in SCALARS else np.asarray(value).dtype)
+    unset = (None,) * ufunc.nout
+    # raises NumPy's TypeError where there is no such loop, or the casting rule forbids it
+    loop = ufunc.resolve_dtypes((*types, *unset), signature=signature, casting=casting)  # type: ignore[arg-type]
+    operands = tuple(
+        wrap(tensor_of(value, torch_dtype(dtype)))
+        for value, dtype in zip(inputs, loop, strict=False)
+    )
+    result = _operators.apply(ufunc, operands)
+    results = result if isinstance(result, tuple) else (result,)
+    if any(part.dtype != dtype for part, dtype in zip(results, loop[ufunc.nin :], strict=True)):
+        name = _dispatch.name_of(ufunc)
+        return _dispatch.on_host(name, ufunc, operands, {"signature": signature})
+    return result
 
 
 def _store(ufunc: np.ufunc, part: Any, target: Any, where: Any, casting: str) -> Any:

@@ -7,6 +7,7 @@ can ask for kinds, counts and environments. ``npu`` is the real backend; ``cuda`
 
 from __future__ import annotations
 
+from daskasc.device import _capabilities as capabilities
 from daskasc.device import _observer as observer
 from daskasc.device._backend import Backend, MemoryInfo, host_view
 from daskasc.device._counters import Counters, counters
@@ -24,6 +25,7 @@ __all__ = [
     "StagingPool",
     "Transfer",
     "attach",
+    "capabilities",
     "count",
     "counters",
     "current",

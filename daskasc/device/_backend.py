@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from daskasc.device import _capabilities
 from daskasc.device._counters import counters
 from daskasc.device._dtypes import BFLOAT16, torch_dtype
 from daskasc.device._torch import torch
@@ -34,6 +35,8 @@ class Backend(abc.ABC):
     Attributes
     ----------
     kind : {"npu", "cuda", "cpu"}
+    family : str
+        Row of the capability table, a key of ``device.capabilities.FAMILIES``.
     card : int or None
         Number in the cluster; None for the host backend of a process without a card.
     torch_device : torch.device
@@ -49,6 +52,7 @@ class Backend(abc.ABC):
     """
 
     kind: str
+    family: str
     collective_backend: str
     accounts: bool = False
     restricts: bool = False
@@ -137,8 +141,9 @@ class Backend(abc.ABC):
         """Note that an array let the storage of an account go; pairs with :meth:`retain`."""
 
     def supports(self, operator: str, dtype: str) -> bool:
-        """Whether the card has a kernel of `operator` for `dtype` (NumPy's name)."""
-        return True
+        """Whether the card computes `operator` for `dtype` (NumPy's name), in whatever form."""
+        limit = _capabilities.limit(self.family, operator, dtype)
+        return limit is None or bool(limit.remedy)
 
 
 def to_host(tensor: Any) -> np.ndarray[Any, Any]:

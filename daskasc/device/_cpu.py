@@ -34,6 +34,7 @@ class CpuBackend(Backend):
     """Host memory as a card (`card` set), or as the place of a process without one (None)."""
 
     kind = "cpu"
+    family = "cpu"
     collective_backend = "gloo"
 
     def __init__(self, card: int | None, memory_limit: int | None, threads: int | None) -> None:

@@ -12,6 +12,7 @@ class CudaBackend(AcceleratorBackend):
     """One CUDA device."""
 
     kind = "cuda"
+    family = "cuda"
     collective_backend = "nccl"
     visibility = "CUDA_VISIBLE_DEVICES"
 

@@ -1,9 +1,8 @@
 """Ascend NPUs through torch_npu. The only module that touches torch_npu.
 
-The table of missing kernels is what the vendor documents for Atlas A2. An operator that is
-missing there is computed on the host by us, counted and said, instead of by torch_npu's own
-fallback to the CPU, which warns once a process and is not counted. No NPU has been at hand when
-this was written.
+What the vendor documents as missing on Atlas A2 (``_capabilities``) is computed on the host by us,
+counted and said, instead of by torch_npu's own fallback to the CPU, which warns once a process and
+is not counted. No NPU has been at hand when this was written.
 """
 
 from __future__ import annotations
@@ -16,41 +15,12 @@ from daskasc.device._backend import Backend
 from daskasc.device._torch import explain, torch
 from daskasc.errors import DeviceUnavailableError
 
-_UNSIGNED = ("uint16", "uint32", "uint64")
-_COMPLEX = ("complex64", "complex128")
-_WIDE = ("float64",)
-_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8")
-
-# documented for Atlas A2: operator -> dtypes without a kernel
-_MISSING: dict[str, tuple[str, ...]] = {
-    "add": (*_COMPLEX, *_UNSIGNED),
-    "subtract": (*_COMPLEX, *_UNSIGNED, "bool"),
-    "multiply": (*_WIDE, *_UNSIGNED),
-    "divide": (*_WIDE, *_COMPLEX, *_UNSIGNED),
-    "sum": (*_COMPLEX, *_UNSIGNED),
-    "mean": (*_WIDE, *_INTEGERS, *_UNSIGNED),
-    "var": (*_WIDE, *_COMPLEX),
-    "maximum.reduce": (*_COMPLEX, *_UNSIGNED, "int8", "int16", "int32", "uint8"),
-    "minimum.reduce": (*_WIDE, *_COMPLEX, *_UNSIGNED, "int8", "int16", "int32", "uint8"),
-    "sort": (*_WIDE, *_COMPLEX, *_UNSIGNED, "bool", "bfloat16"),
-    "argsort": (*_WIDE, *_COMPLEX, *_UNSIGNED, "bool", "bfloat16"),
-    "matmul": (*_WIDE, *_COMPLEX, *_INTEGERS, *_UNSIGNED),
-    "where": (*_COMPLEX, *_UNSIGNED),
-    "take": (*_WIDE, *_COMPLEX, *_UNSIGNED, "int8", "uint8", "bfloat16"),
-    "cumsum": (*_WIDE, *_UNSIGNED),
-    "roll": (*_WIDE, *_COMPLEX, *_UNSIGNED, "int8", "uint8", "int16", "bfloat16"),
-    # documented as computed on the CPU by torch_npu itself, whatever the dtype
-    "arccosh": ("float16", "bfloat16", "float32", "float64", *_COMPLEX),
-    "copysign": ("float16", "bfloat16", "float32", "float64"),
-    "trunc": ("float16", "bfloat16", "float32", "float64"),
-    "heaviside": ("float16", "bfloat16", "float32", "float64"),
-}
-
 
 class NpuBackend(AcceleratorBackend):
     """One Ascend NPU."""
 
     kind = "npu"
+    family = "ascend-a2"
     collective_backend = "hccl"
     restricts = True
     fast_float64 = False
@@ -62,10 +32,6 @@ class NpuBackend(AcceleratorBackend):
         super().__init__(card, driver, memory_limit, threads)
         # documented for Atlas A2: internal formats make kernels compile again and again
         driver.config.allow_internal_format = False
-
-    def supports(self, operator: str, dtype: str) -> bool:
-        """Whether Atlas A2 is documented to have the kernel."""
-        return dtype not in _MISSING.get(operator, ())
 
 
 def make(card: int | None, *, memory_limit: int | None, threads: int | None) -> Backend:

@@ -1,0 +1,207 @@
+"""With the gaps of Atlas A2 no missing kernel is called, and results stay NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+from daskasc import device
+from daskasc.array import from_numpy
+from daskasc.device import capabilities
+
+from .coverage_examples import EXAMPLES, arrays
+from .reference import DTYPES, assert_same, check, data, down, finite
+from .restricted import FAMILY, restricted_card
+from .test_coverage import NAMESPACE_ONLY, ON_CARD, UFUNCS, uses_arrays, values, written
+
+__all__ = ["values"]
+
+
+@pytest.fixture(autouse=True)
+def card() -> Iterator[device.Backend]:
+    with dask.config.set({"daskasc.fallback": "silent"}), restricted_card() as backend:
+        yield backend
+
+
+def single(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same values in float32 or complex64, which the card computes itself."""
+    return array.astype({"f8": "f4", "c16": "c8"}.get(array.dtype.str[1:], array.dtype))
+
+
+@pytest.mark.parametrize("name", [n for n in ON_CARD if n in EXAMPLES])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_examples(name: str, precision: str, values: dict[str, Any]) -> None:
+    if name in NAMESPACE_ONLY:
+        return
+    host = {k: single(v) if precision == "single" else v for k, v in arrays().items()}
+    for line in filter(uses_arrays, EXAMPLES[name]):
+        env = {**values, "xp": np}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = eval(line, {**env, **{k: v.copy() for k, v in host.items()}})
+            found = eval(line, {**env, **{k: from_numpy(v) for k, v in host.items()}})
+        assert_same(expected, found, zeros=False)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs(name: str) -> None:
+    ufunc = getattr(np, name)
+    if ufunc.signature is not None or name == "isnat":
+        return
+    for dtype in DTYPES:
+        operands = [data(dtype, (3, 4), seed) for seed in range(ufunc.nin)]
+        if name in ("reciprocal", "floor_divide", "remainder", "divmod", "power", "gcd", "lcm"):
+            operands = [np.where(x == 0, np.ones_like(x), np.abs(x)) for x in operands]
+        if name in ("left_shift", "right_shift"):
+            operands = [x % 5 if dtype != "?" and dtype[0] in "iu" else x for x in operands]
+        if name == "ldexp":
+            operands[1] = data("i4", (3, 4), 1) % 5
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            check(ufunc, *operands, zeros=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operators_and_scalars(dtype: str) -> None:
+    x, y = finite(dtype), finite(dtype, seed=1)
+    for expression in (
+        "x + y", "x * y", "x * 2", "2 - x", "x == y", "-x", "abs(x)", "x @ y.T", "x / y", "x ** 2"
+    ):  # fmt: skip
+        check(lambda a, b, e=expression: eval(e, {"x": a, "y": b}), x, y, zeros=False)
+
+    def in_place(a: Any, b: Any) -> Any:
+        a = a.copy()
+        a += b
+        a *= b
+        return a
+
+    check(in_place, x, y)
+
+
+REDUCTIONS = "sum prod mean std var max min argmax argmin all any cumsum cumprod median".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*REDUCTIONS, *"nansum nanmean nanmax sort argsort ptp".split()])
+def test_reductions(dtype: str, name: str) -> None:
+    function = getattr(np, name)
+    x = finite(dtype)
+    if "prod" in name:
+        x = np.minimum(x, np.array(2, dtype))  # no overflow, whose order of terms shows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for axis in (0, 1, None):
+            options = {"kind": "stable"} if name == "argsort" else {}
+            check(lambda a, axis=axis, o=options: function(a, axis=axis, **o), x, zeros=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_indexing(dtype: str) -> None:
+    x, y = data(dtype), data(dtype, seed=1)
+    rows, mask = np.array([3, 1, 1]), data("?", seed=5)
+    whole = slice(None)
+    indices: list[tuple[Any, ...]] = [(1,), (slice(None, None, -2),), (rows,), (whole, rows)]
+    indices += [(mask,), (rows, rows), (mask[:, 0],), np.ix_(rows, rows), (..., None, rows)]
+    for index in indices:
+        given = tuple(from_numpy(i) if isinstance(i, np.ndarray) else i for i in index)
+        assert_same(x[index], from_numpy(x)[given])
+        host, card = x.copy(), from_numpy(x)
+        host[index] = y[index]
+        card[given] = from_numpy(y)[given]
+        assert_same(host, card)
+        host[index] = 3
+        card[given] = 3
+        assert_same(host, card)
+    calls = (
+        "take(a, k, axis=1)|roll(a, 2)|repeat(a, 3, axis=0)|where(m, a, b)|flip(a, 0)|tril(a)|"
+        "take_along_axis(a, k[None], 0)|compress(m[:, 0], a, axis=0)|concatenate([a, b])|"
+        "tile(a, 2)|unique(a)|diag(a)|add(a, b, where=m, out=b * 2)"
+    )
+    for call in calls.split("|"):
+
+        def run(a: Any, b: Any, m: Any, k: Any, call: str = call) -> Any:
+            return eval(f"np.{call}", {"np": np, "a": a, "b": b, "m": m, "k": k})
+
+        k = np.array([3, 1, 1, 0, 2])
+        check(run, x, y, mask, k, zeros=not call.startswith("unique"))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ufunc_methods(dtype: str) -> None:
+    x = finite(dtype)
+    for ufunc in (np.add, np.multiply, np.maximum, np.logical_or):
+        check(lambda a, u=ufunc: u.reduce(a, axis=0), x)
+        check(lambda a, u=ufunc: u.accumulate(a, axis=1), x)
+        check(lambda a, u=ufunc: u.outer(a[0], a[1]), x)
+        check(lambda a, u=ufunc: u.reduceat(a, [0, 2, 1], axis=1), x)
+
+        def at(a: Any, places: Any, values: Any, u: Any = ufunc) -> Any:
+            a = a.copy()
+            u.at(a, places, values)
+            return a
+
+        check(at, x, np.array([0, 2, 0]), x[:3])
+
+
+def test_fallbacks_are_counted() -> None:
+    device.counters.reset()
+    x = from_numpy(np.arange(12.0).reshape(3, 4))
+    (x * x).sum()
+    assert device.counters.fallbacks()["numpy.multiply"] == (1, 192)
+    assert "numpy.sum" not in device.counters.fallbacks()
+    np.linalg.eigh(from_numpy(np.eye(3, dtype="f4")))
+    assert "numpy.linalg.eigh" in device.counters.fallbacks()
+
+
+def test_fallback_modes() -> None:
+    from daskasc.array._dispatch import forget_warnings
+    from daskasc.errors import HostFallbackError, HostFallbackWarning
+
+    x = from_numpy(np.ones(3))
+    forget_warnings()
+    with dask.config.set({"daskasc.fallback": "warn"}):
+        with pytest.warns(HostFallbackWarning, match=r"numpy\.cumsum"):
+            np.cumsum(x)
+        np.cumsum(x)  # said once
+    with dask.config.set({"daskasc.fallback": "error"}):
+        with pytest.raises(HostFallbackError, match="float64"):
+            np.cumsum(x)
+        # bits move without a kernel for the dtype
+        assert_same(np.ones(2), x[from_numpy(np.array([0, 2]))])
+
+
+def test_what_was_written_halfway_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from daskasc.array import _guard
+    from daskasc.array._dispatch import TABLE
+
+    right = TABLE[np.put]
+
+    def halfway(a: Any, *args: Any, **kwargs: Any) -> Any:
+        right(a, *args, **kwargs)
+        a += 1
+        raise _guard.NeedsHost("put")
+
+    monkeypatch.setitem(TABLE, np.put, halfway)
+    x = from_numpy(np.arange(4, dtype="f4"))
+    np.put(x, [1], 7)
+    assert_same(np.array([0, 7, 2, 3], "f4"), x)
+
+
+def test_every_row_names_a_function_of_torch_or_numpy() -> None:
+    torch = device.torch()
+    for row in capabilities.FAMILIES[FAMILY]:
+        assert set(row.missing) <= set(capabilities.ALL)
+        assert row.source
+        assert row.remedy in ("", "bits", "wider", "negated")
+        for name in row.operators.split():
+            places = (torch, torch.Tensor, torch._C._linalg, torch._C._fft, np, torch.ops.aten)
+            known = [place for place in places if hasattr(place, name)]
+            assert known or name in ("nanquantile", "std_mean", "var_mean"), name
+
+
+__all__ += ["down", "written"]
