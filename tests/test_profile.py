@@ -181,6 +181,22 @@ def test_hidden_copies() -> None:
     assert len(found) == 4
 
 
+def test_copies_made_inside_calls() -> None:
+    x = from_numpy(np.arange(24, dtype="f4").reshape(4, 6))
+    with daskasc.profile(inner_copies=True) as p:
+        turned = np.ravel(x.T)
+        _ = x + np.ones(1)
+        _ = x.copy()
+        back = asnumpy(turned)
+    np.testing.assert_array_equal(back, np.arange(24).reshape(4, 6).T.ravel())
+    found = moved(p, "hidden")
+    assert found["numpy.ravel (clone)"] == (1, 96)
+    assert found["numpy.add (dtype)"] == (1, 192)
+    assert {name.split()[0] for name in found} <= {"numpy.ravel", "numpy.add", "download"}
+    _ = x.T.reshape(-1)
+    assert moved(p, "hidden") == found
+
+
 def test_peak_memory(card: device.Backend) -> None:
     x = from_numpy(np.zeros(1 << 16))  # 512 KiB
     big = from_numpy(np.zeros(1 << 20))
@@ -333,6 +349,7 @@ def test_chrome_trace(tmp_path: Path) -> None:
         assert event["ts"] + event["dur"] <= p.seconds * 1e6
     outer = next(event for event in complete if event["name"] == "numpy.add in place")
     inner = next(event for event in complete if event["name"] == "numpy.add")
+    assert {event["tid"] for event in complete} == {1}
     assert outer["ts"] <= inner["ts"]
     assert inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
     assert inner["args"]["operands"] == ["float64[4, 4]"]

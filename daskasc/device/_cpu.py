@@ -125,9 +125,11 @@ class CpuBackend(Backend):
             if entry is None:
                 nbytes = storage.nbytes()
                 self._held[address] = [1, nbytes]
-                self._used += nbytes
-                self._peak = max(self._peak, self._used)
-                self._marked_peak = max(self._marked_peak, self._used)
+                self._used = used = self._used + nbytes
+                if used > self._peak:
+                    self._peak = used
+                if used > self._marked_peak:
+                    self._marked_peak = used
             else:
                 entry[0] += 1
         return address

@@ -144,13 +144,14 @@ def trace(profile: Profile) -> dict[str, Any]:
             "args": {"name": f"daskasc on {profile.device}"},
         }
     ]
+    threads = {thread: number for number, thread in enumerate(profile.threads, 1)}
     for thread, name in profile.threads.items():
         events.append(
             {
                 "ph": "M",
                 "name": "thread_name",
                 "pid": process,
-                "tid": thread,
+                "tid": threads[thread],
                 "args": {"name": name},
             }
         )
@@ -170,7 +171,7 @@ def trace(profile: Profile) -> dict[str, Any]:
                 "ts": (call.start - profile.begun) / 1e3,
                 "dur": call.duration / 1e3,
                 "pid": process,
-                "tid": call.thread,
+                "tid": threads[call.thread],
                 "args": arguments,
             }
         )
@@ -182,7 +183,7 @@ def trace(profile: Profile) -> dict[str, Any]:
             "cat": "copy",
             "ts": (copy.time - profile.begun) / 1e3,
             "pid": process,
-            "tid": copy.thread,
+            "tid": threads[copy.thread],
             "args": {"bytes": copy.nbytes, "where": copy.where},
         }
         for copy in sorted(profile.copies, key=lambda copy: copy.time)

@@ -7,6 +7,7 @@ profiles that run already (and the backend's own figure, see ``Backend.mark_peak
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from daskasc import device
@@ -30,6 +31,7 @@ def start(profile: Profile) -> None:
         peak = device.current().mark_peak()
         for running in _recorder.profiles:
             running.take_peak(peak)
+        profile.begun = time.perf_counter_ns()
         _recorder.profiles = (*_recorder.profiles, profile)
         if len(_recorder.profiles) == 1:
             _recorder.install()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskasc import array, device  # array's tables have to be there before they are watched
 from daskasc.profiling._events import Call, Copy
+from daskasc.profiling._inner import watching
 from daskasc.profiling._where import caller
 
 if TYPE_CHECKING:
@@ -71,10 +72,14 @@ class Recorder:
             own=all(other.name != name for other in stack),
         )
         waits = any(profile.synchronize for profile in profiles)
+        watches = not stack and any(profile.inner_copies for profile in profiles)
         stack.append(call)
         call.start = time.perf_counter_ns()
         try:
-            result = function(*args, **kwargs)
+            if watches:
+                result = self._watched(function, args, kwargs)
+            else:
+                result = function(*args, **kwargs)
             if waits:
                 device.current().synchronize()
         except BaseException as error:
@@ -96,6 +101,14 @@ class Recorder:
             for profile in profiles:
                 profile.take_call(call)
 
+    def _watched(self, function: Any, args: Any, kwargs: Any) -> Any:
+        self._stacks.watched = True
+        try:
+            with watching(self._note_hidden):
+                return function(*args, **kwargs)
+        finally:
+            self._stacks.watched = False
+
     def moved(self, counter: str, n: int) -> None:
         """Note a copy between host and card."""
         direction = _DIRECTIONS.get(counter)
@@ -115,6 +128,10 @@ class Recorder:
 
     def converted(self, reason: str, nbytes: int) -> None:
         """Note a copy that is made inside a call."""
+        if not getattr(self._stacks, "watched", False):  # then torch tells of it
+            self._note_hidden(reason, nbytes)
+
+    def _note_hidden(self, reason: str, nbytes: int) -> None:
         stack = self._stack()
         if any(call.name in _MAKES_COPIES for call in stack):
             return
