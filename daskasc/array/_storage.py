@@ -35,8 +35,9 @@ class _Lease:
 
     def __init__(self, backend: device.Backend, tensor: Any) -> None:
         self._tensor = tensor  # the account ends before its storage is freed
-        self._account = backend.retain(tensor)
         self._release = backend.release
+        self._account = 0
+        self._account = backend.retain(tensor)
 
     def __del__(self) -> None:
         self._release(self._account)

@@ -32,7 +32,7 @@ from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
 NAMES = frozenset("sum mean var std average nansum nanmean nanvar nanstd".split())
 _BLOCKS = (64, 256)  # elements of a block of short and of long axes
 _LONG = 1 << 14
-_SMALL = 1 << 12  # elements up to which a float64 copy of all of them is cheaper than blocks
+_SMALL = 1 << 15  # elements up to which a float64 copy of all of them is cheaper than blocks
 _PIECE = 1 << 20  # elements of a float64 copy of rows that are too short for blocks
 _HALVES = (torch.float16, torch.bfloat16)
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -144,6 +144,9 @@ def _native(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> A
     if wide and tensor.numel() <= _SMALL:
         return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).to(dtype)
     whole = len(axes) == tensor.ndim and tensor.is_contiguous()
+    if whole and wide:
+        total = _of_all(tensor.view(-1)).float()
+        return total.view((1,) * tensor.ndim) if keepdims else total
     values = tensor.reshape(-1) if whole else tensor
     inner = (0,) if whole else axes
     axis = max(inner, key=lambda i: int(values.shape[i]))
@@ -161,6 +164,17 @@ def _native(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> A
     if whole:
         return found.reshape((1,) * tensor.ndim if keepdims else ())
     return _dropped(found, axes, keepdims)
+
+
+def _of_all(values: Any) -> Any:
+    """float64 sum of a 1-D tensor of at least one block, in few calls."""
+    length = values.numel()
+    block = _BLOCKS[length >= _LONG]
+    even = length - length % block
+    total = torch.sum(torch.sum(values[:even].view(-1, block), dim=1), dtype=torch.float64)
+    if even < length:
+        total = total + torch.sum(values[even:], dtype=torch.float64)
+    return total
 
 
 def _fastest(tensor: Any) -> int:
