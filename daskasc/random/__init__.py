@@ -14,11 +14,14 @@ own generators were measured and not taken:
 - Their streams differ by kind of card (Mersenne Twister, Philox) and, on CUDA, by the number of
   multiprocessors, and their states do not go from one kind to another. A client without a card
   could not hand a generator to a worker, nor the host draw what a card cannot.
-- On the host they take 32 bits of a seed: of 65,000 chunks, two have the same numbers as likely as
-  not. ``randint`` is biased, by a remainder.
+- On the host they take 32 bits of a seed: of 77,000 chunks, two have the same numbers as likely as
+  not.
+- ``torch.randint`` takes a remainder of 32 bits: below ``3 * 2**26`` the lower third comes with a
+  probability of 0.344.
 
-One million numbers on one thread of the stand-in take 7.4 ms (float32) and 18 ms (float64);
-``torch.rand`` takes 6.0 and 12.6 ms, Philox 4x32-10 by the same means 25 and 50 ms.
+One million numbers take 6.8 ms (float32) and 13.6 ms (float64) of one thread of the stand-in,
+``torch.rand`` 5.0 and 7.3, Philox 4x32-10 by the same means 27 and 59; normal numbers take 13 and
+24 ms, ``torch.randn`` 6.2 and 26 (``benchmarks/random_numbers.py``, torch 2.13).
 
 What is the same where
 ----------------------

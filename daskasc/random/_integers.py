@@ -107,10 +107,14 @@ def below(source: Source, shape: Shape, span: int) -> Any:
     threshold = 2**32 % span
 
     def lemire(n: int) -> tuple[Any, Any]:
-        # below 2**64, so the product's bits are whole; the mask makes the shift logical
-        product = source.raw32((n,)).mul_(span)
-        accepted = torch.bitwise_and(product, _UPPER) >= threshold
-        return product.bitwise_right_shift_(32).bitwise_and_(_UPPER), accepted
+        drawn = torch.empty(n, dtype=torch.int64, device=source.place)
+        accepted = torch.empty(n, dtype=torch.bool, device=source.place)
+        for a, b in source.blocks(n):
+            # below 2**64, so the product's bits are whole; the mask makes the shift logical
+            product = source.raw32((b - a,)).mul_(span)
+            torch.bitwise_right_shift(product, 32, out=drawn[a:b]).bitwise_and_(_UPPER)
+            torch.ge(product.bitwise_and_(_UPPER), threshold, out=accepted[a:b])
+        return drawn, accepted
 
     return rejection(lemire, count).reshape(shape)
 

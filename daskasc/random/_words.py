@@ -8,7 +8,7 @@ which bounds temporary memory; the numbers do not depend on them.
 half-open      the upper 53 (24) bits, times 2**-53 (2**-24): [0, 1), as NumPy's
 open           the upper 52 (23) bits and a half, times 2**-52 (2**-23): (0, 1)
 exponential    -log u, u the upper 53 (31) bits and a half, rounded
-normal         Box and Muller's transformation of two words (the halves of one word for float32)
+normal         Box and Muller's transformation of two words (of bits of one word for float32)
 =============  ==================================================================================
 """
 
@@ -128,7 +128,7 @@ class Source:
         count = math.prod(shape)
         first = self.bits.take(count)
         out = torch.empty(count, dtype=torch.int64, device=self.place)
-        for a, b in self._blocks(count):
+        for a, b in self.blocks(count):
             out[a:b] = self.words(first + a, b - a)
         return out.reshape(shape)
 
@@ -138,7 +138,7 @@ class Source:
         halves = self.raw((-(-count // 2),)).view(torch.int32)[:count]
         return halves.to(torch.int64).bitwise_and_(0xFFFFFFFF).reshape(shape)
 
-    def _blocks(self, count: int) -> Iterator[tuple[int, int]]:
+    def blocks(self, count: int) -> Iterator[tuple[int, int]]:
         for a in range(0, count, self._block):
             yield a, min(a + self._block, count)
 
@@ -158,7 +158,7 @@ class Source:
         function = wide if per == 1 else narrow
         total = -(-count // per)
         first = self.bits.take(total)
-        for a, b in self._blocks(total):
+        for a, b in self.blocks(total):
             words = self.words(first + a, b - a)
             part = out[per * a : per * b]
             part.copy_(function(words if per == 1 else words.view(torch.int32))[: len(part)])
@@ -193,28 +193,28 @@ class Source:
         out = torch.empty((pairs, 2), dtype=dtype, device=self.place)
         wide = dtype is torch.float64
         first = self.bits.take(2 * pairs if wide else pairs)
-        for a, b in self._blocks(pairs):
+        for a, b in self.blocks(pairs):
             if wide:
                 u = self.words(first + 2 * a, b - a, 2)
                 v = _upper(self.words(first + 2 * a + 1, b - a, 2), 53).mul_(math.tau * 2.0**-53)
                 radius = _minus_log(u, 53)
             else:
-                halves = self.words(first + a, b - a).view(torch.int32).view(-1, 2)
-                radius = _minus_log(halves[:, 0], 31)
-                v = _upper(halves[:, 1], 24).mul_(math.tau * 2.0**-24)
+                u = self.words(first + a, b - a)
+                v = torch.bitwise_and(u, 0xFFFFFF).to(dtype).mul_(math.tau * 2.0**-24)
+                radius = _minus_log(u, 31, dtype)
             radius.mul_(2.0).sqrt_()
             torch.mul(radius, torch.cos(v), out=out[a:b, 0])
             torch.mul(radius, torch.sin(v), out=out[a:b, 1])
         return out.reshape(-1)[:count].reshape(shape)
 
 
-def _upper(x: Any, kept: int) -> Any:
-    """Upper bits of int64 or int32, as a float64 or float32 that holds them exactly."""
+def _upper(x: Any, kept: int, dtype: Any = None) -> Any:
+    """Upper bits of int64 or int32, as the float of that size or of a dtype."""
     bits = 8 * x.dtype.itemsize
     shifted = torch.bitwise_right_shift(x, bits - kept).bitwise_and_((1 << kept) - 1)
-    return shifted.to(torch.float64 if bits == 64 else torch.float32)
+    return shifted.to(dtype or (torch.float64 if bits == 64 else torch.float32))
 
 
-def _minus_log(x: Any, kept: int) -> Any:
+def _minus_log(x: Any, kept: int, dtype: Any = None) -> Any:
     """-log of the upper bits and a half, as a share of all; never below 0 and never -0."""
-    return _upper(x, kept).add_(0.5).mul_(2.0**-kept).log_().abs_()
+    return _upper(x, kept, dtype).add_(0.5).mul_(2.0**-kept).log_().abs_()

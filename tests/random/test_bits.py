@@ -15,8 +15,8 @@ from dask.base import tokenize
 
 from daskasc import random
 from daskasc.errors import DeviceUnavailableError
+from daskasc.random import _words
 from daskasc.random._bits import mixed, of_card
-from daskasc.random._words import Source
 
 GOLDEN = 0x9E3779B97F4A7C15
 # splitmix64.c of Vigna, seeded with 1234567
@@ -54,14 +54,18 @@ def test_words_on_the_card_and_on_the_host_are_the_same() -> None:
     assert [raw(copy.copy(bits), n) for n in (1, 16, 17)] == [expected[:n] for n in (1, 16, 17)]
 
 
-def test_blocks_do_not_matter() -> None:
-    one, other = (Source(random.SplitMix64(3)) for _ in range(2))
-    other._block = 100
-    for name in ("random", "open", "exponential", "normal"):
-        for dtype in (torch.float32, torch.float64):
-            a, b = (getattr(s, name)((1001,), dtype) for s in (one, other))
-            torch.testing.assert_close(a, b, rtol=1e-6 if dtype is torch.float32 else 1e-14, atol=0)
-    assert one.bits.state == other.bits.state
+def test_blocks_do_not_matter(monkeypatch) -> None:
+    def draw() -> list:
+        rng = random.default_rng(3)
+        floats = [rng.random, rng.standard_normal, rng.standard_exponential]
+        drawn = [draw(1001, dtype=dtype) for draw in floats for dtype in ("f4", "f8")]
+        drawn += [rng.logistic(size=1001), rng.integers(0, 3 * 2**30, 1001), rng.poisson(30, 1001)]
+        return [x.asnumpy() for x in drawn]
+
+    expected = draw()
+    monkeypatch.setattr(_words, "_HOST_BLOCK", 100)
+    for a, b in zip(expected, draw(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6 if a.dtype == "f4" else 1e-14)
 
 
 def test_any_number_of_threads_of_torch_gives_the_same_bits() -> None:
