@@ -148,8 +148,12 @@ class AscendArray(NumPyMethods):
 
     @property
     def imag(self) -> Any:
-        """Imaginary parts, a view; zeros for real dtypes."""
-        return wrap(self._t.imag if self._t.is_complex() else torch.zeros_like(self._t))
+        """Imaginary parts, a view; for real dtypes zeros that cannot be written, as NumPy's."""
+        if self._t.is_complex():
+            return wrap(self._t.imag)
+        zeros = wrap(torch.zeros_like(self._t))
+        zeros._copied = True
+        return zeros
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -332,9 +336,9 @@ class AscendArray(NumPyMethods):
     def _check_writable(self) -> None:
         if getattr(self, "_copied", False):
             raise ValueError(
-                "this array was made by a negative step, a flip or a window and is a copy (or "
-                "overlaps itself), because torch has no such strides; NumPy would write into the "
-                "original. Write into .copy() of it, or into the original"
+                "this array cannot be written: it was made by a negative step, a flip or a window "
+                "and is a copy (or overlaps itself), because torch has no such strides; NumPy "
+                "would write into the original. Write into .copy() of it, or into the original"
             )
 
     def _accept(self, result: Any) -> None:

@@ -101,11 +101,20 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         except NotImplementedError as error:
             if not lacks_kernel(error):
                 raise
+        except RuntimeError as error:
+            raise_numpys(error)
+            raise
     return on_host(name_of(function), function, args, kwargs)
 
 
 def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function some of whose arguments are times (or ask for times)."""
+    if (who := observer.active) is not None:
+        return who.run(name_of(function), _with_times, (function, args, kwargs), {})
+    return _with_times(function, args, kwargs)
+
+
+def _with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     implementation = TIMES.get(function)
     if implementation is not None:
         with contextlib.suppress(NeedsHost):
@@ -116,6 +125,12 @@ def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def lacks_kernel(error: NotImplementedError) -> bool:
     """Whether torch means that a dtype has no kernel, by its wording."""
     return "not implemented for" in str(error) or "not support" in str(error)
+
+
+def raise_numpys(error: RuntimeError) -> None:
+    """Raise NumPy's ValueError in the place of torch's error about shapes that do not broadcast."""
+    if "must match the size of tensor" in str(error):
+        raise ValueError(f"operands could not be broadcast together: {error}") from None
 
 
 def name_of(function: Any) -> str:

@@ -20,6 +20,7 @@ from daskasc.array._dispatch import (
     is_array,
     name_of,
     on_host,
+    raise_numpys,
     with_times,
 )
 from daskasc.array._dtypes import NUMPY, cast, torch
@@ -77,6 +78,9 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
             result = found(*tensors)
         except NeedsHost:
             pass
+        except RuntimeError as error:
+            raise_numpys(error)
+            raise
         else:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
     kwargs = {} if dtype is None else {"dtype": dtype}
@@ -125,7 +129,11 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
         if found is None:
             return miss(self, other)
         array = _new(type(self))
-        array._t = made = found(tensor, operand)
+        try:
+            array._t = made = found(tensor, operand)
+        except RuntimeError as error:
+            raise_numpys(error)
+            raise
         if _storage.accounts is not None and made.nbytes >= _SMALL:
             _storage.account(array)
         return array
@@ -187,11 +195,12 @@ def in_place(ufunc: np.ufunc) -> Operator:
 
     @observer.observed(f"{name_of(ufunc)} in place")
     def operator(self: Any, other: Any) -> Any:
-        # other arrays on the card are for the loop's casting rule to refuse
-        if not accepts(other, type(self)) and not is_array(other):
+        # times are for the loop's casting rule to refuse
+        numbers = accepts(other, type(self))
+        if not numbers and not is_array(other):
             return NotImplemented
         self._check_writable()
-        if written(ufunc, (self, other), self):
+        if numbers and written(ufunc, (self, other), self):
             return self
         return store(ufunc, apply(ufunc, (self, other)), self)
 

@@ -123,8 +123,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """As :func:`numpy.take`."""
     tensor = tensor_of(a)
-    if axis is None:
-        tensor, axis = tensor.reshape(-1), 0
+    if axis is None or not tensor.ndim:
+        tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
     number = normalize_axis(axis, tensor.ndim)
     length = tensor.shape[number]
     where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
@@ -153,9 +153,14 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     number = normalize_axis(axis, tensor.ndim)
     places = _indexing._checked_index(places, tensor.shape[number], number, tensor.device)
-    rest = np.broadcast_shapes(
-        *(tuple(n for i, n in enumerate(t.shape) if i != number) for t in (tensor, places))
-    )
+    sides = [tuple(n for i, n in enumerate(t.shape) if i != number) for t in (tensor, places)]
+    try:
+        rest = np.broadcast_shapes(*sides)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+            f"{tuple(tensor.shape)} {tuple(places.shape)}"
+        ) from None
     shape = [*rest[:number], tensor.shape[number], *rest[number:]]
     wanted = [*rest[:number], places.shape[number], *rest[number:]]
     return wrap(moved(tensor, lambda t: t.expand(shape).gather(number, places.expand(wanted))))
@@ -164,14 +169,16 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """As :func:`numpy.compress`."""
-    places = truth(tensor_of(condition)).reshape(-1).nonzero().reshape(-1)
-    return take(a, wrap(places), axis, out)
+    mask = tensor_of(condition)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(a, wrap(truth(mask).nonzero().reshape(-1)), axis, out)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     """As :func:`numpy.extract`."""
-    return compress(condition, arr)
+    return compress(wrap(tensor_of(condition).reshape(-1)), arr)
 
 
 @implements(np.delete)
@@ -207,7 +214,10 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """As :func:`numpy.ravel_multi_index`."""
-    parts = [tensor_of(part, torch.int64) for part in multi_index]
+    given = [tensor_of(part) for part in multi_index]
+    if any(part.numel() and not is_integer(part) for part in given):
+        raise TypeError("only int indices permitted")
+    parts = [cast(part, torch.int64) for part in given]
     sizes = [int(n) for n in dims] if isinstance(dims, tuple | list) else [int(dims)]
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
     if len(parts) != len(sizes):
@@ -278,7 +288,7 @@ def isin(
         return wrap(~inside if invert else inside)
     if left.dtype is torch.bool:
         left, right = left.to(torch.uint8), right.to(torch.uint8)
-    return wrap(torch.isin(twin(left), twin(right), invert=invert))
+    return wrap(torch.isin(twin(left), twin(right).reshape(-1), invert=invert))
 
 
 @implements(np.searchsorted)

@@ -466,7 +466,14 @@ def fliplr(m: Any) -> Any:
 
 @implements(np.rot90)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """As :func:`numpy.rot90`."""
+    """As :func:`numpy.rot90`; a copy."""
+    ndim = tensor_of(m).ndim
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if any(not -ndim <= axis < ndim for axis in axes):
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={ndim}.")
+    if (axes[0] - axes[1]) % ndim == 0:
+        raise ValueError("Axes must be different.")
     return copied(moved(tensor_of(m), lambda t: torch.rot90(t, k, tuple(axes))))
 
 
