@@ -96,6 +96,11 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return implementation(*args, **kwargs)
         except MeetsTimes:
             return with_times(function, args, kwargs)
+        except UnsupportedDTypeError:
+            # text, say, that is to be assigned to times
+            if not any(is_array(value) and value.dtype.kind in "mM" for value in args):
+                raise
+            return with_times(function, args, kwargs)
         except NeedsHost:
             pass
         except NotImplementedError as error:

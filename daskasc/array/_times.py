@@ -219,6 +219,31 @@ class TimeArray(AscendArray):
         """Sort in place, NaT last."""
         self[...] = _dispatch.with_times(np.sort, (self,), {"axis": axis, **kwargs})
 
+    @property
+    def base(self) -> Any:
+        """The array that owns the memory of a view; None for an array that owns its own."""
+        owner = self._ticks.base
+        return None if owner is None else self._like(owner)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """As ``ndarray.setflags``."""
+        self._ticks.setflags(write, align, uic)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place; new elements are 0 (the beginning of 1970)."""
+        self._ticks.resize(*new_shape, refcheck=refcheck)
+
+    def byteswap(self, inplace: bool = False) -> Any:
+        """Return the elements with their bytes reversed, as ``ndarray.byteswap``."""
+        swapped = self._ticks.byteswap(inplace)
+        return self if inplace else self._like(swapped)
+
+    def getfield(self, dtype: Any, offset: int = 0) -> Any:
+        """View of a part of each element's bytes, as ``ndarray.getfield``."""
+        if np.dtype(dtype).kind in "mM" and not offset:
+            return self.view(dtype)
+        return self._ticks.getfield(dtype, offset)
+
     def conj(self) -> Any:
         """Raise TypeError, as NumPy."""
         return _dispatch.with_times(np.conjugate, (self,), {})

@@ -16,13 +16,20 @@ import pytest
 from dask.sizeof import sizeof
 from dask.tokenize import tokenize
 
+import daskasc
 import daskasc.array as xp
 from daskasc import device, registration
 from daskasc.array import AscendArray, TimeArray, asarray, from_numpy
-from daskasc.errors import HostConversionError, HostFallbackError, UnsupportedDTypeError
+from daskasc.errors import (
+    HostConversionError,
+    HostFallbackError,
+    PrecisionWarning,
+    UnsupportedDTypeError,
+)
 
 from . import times_examples, times_refused
 from .reference import assert_same
+from .restricted import restricted_card
 
 registration.register_array_type()
 
@@ -186,11 +193,11 @@ def test_ticks_are_never_taken_for_numbers(dates: np.ndarray[Any, Any]) -> None:
 def test_every_public_name_knows_times(dates: np.ndarray[Any, Any]) -> None:
     card = from_numpy((dates - dates[0])[None])
     for name in sorted(n for n in dir(AscendArray) if not n.startswith("_")):
-        found = getattr(card, name)
-        if not callable(found):
+        # data and ctypes are refused for every array on a card
+        if not hasattr(card, name) or not callable(getattr(card, name)):
             continue
         try:
-            found()
+            getattr(card, name)()
         except (TypeError, ValueError) as error:
             caught: Exception | None = error
         else:
@@ -235,6 +242,31 @@ def test_views_share_memory(dates: np.ndarray[Any, Any]) -> None:
     with pytest.raises(UnsupportedDTypeError, match="byte order"):
         numbers.view(">f8")
     assert type(card.view(AscendArray)) is TimeArray
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_rarer_methods(dates: np.ndarray[Any, Any]) -> None:
+    card = from_numpy(dates)
+    assert_same(dates.flat[[2, 1]], card.flat[[2, 1]])
+    assert_same(dates.byteswap(), card.byteswap())
+    assert_same(dates.getfield("i4", 4), card.getfield("i4", 4))
+    assert_same(dates.getfield("m8[D]"), card.getfield("m8[D]"))
+    assert card.base is None
+    assert type(card[1:].base) is TimeArray
+    ordered, sorted_ = dates.copy(), card.copy()
+    ordered.sort()
+    sorted_.sort()
+    assert_same(ordered, sorted_)
+    for array in (dates, card):
+        array.flat[3] = np.datetime64("2001")
+        array.put([0], "2002")
+        array.partition(3)
+        array.resize((2, 3), refcheck=False)
+        array.fill(np.datetime64("2003", "D"))
+    assert_same(dates, card)
+    card.setflags(write=True)
+    with pytest.raises(TypeError, match="imaginary"):
+        card.imag = 0
 
 
 def test_element_types(dates: np.ndarray[Any, Any]) -> None:
@@ -359,6 +391,35 @@ def test_copies(dates: np.ndarray[Any, Any]) -> None:
         card.copy_from(np.zeros(4))
     with pytest.raises(TypeError, match="has to be a NumPy array"):
         card.asnumpy(np.zeros(4))
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_profiles_see_times(dates: np.ndarray[Any, Any]) -> None:
+    card = from_numpy(dates)
+    with daskasc.profile() as profile:
+        card - card
+        np.sort(card)
+        card.max()
+    names = {call.name for call in profile.calls}
+    assert {"numpy.subtract", "numpy.sort", "numpy.max"} <= names
+
+
+@pytest.mark.usefixtures("quiet_fallback")
+def test_on_a_card_with_gaps() -> None:
+    with restricted_card():
+        for line in times_examples.ON_CARD[::4]:
+            assert_same(evaluated(line, False), evaluated(line, True))
+        for line in times_refused.WRITES:
+            assert_same(executed(line, False), executed(line, True))
+
+
+def test_promotion_policy_of_the_device(dates: np.ndarray[Any, Any]) -> None:
+    steps = dates - dates[0]
+    with dask.config.set({"daskasc.promotion": "device"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)
+        found = from_numpy(steps) / np.timedelta64(1, "h")
+        assert (from_numpy(steps) * 0.5).dtype == steps.dtype
+    assert_same((steps / np.timedelta64(1, "h")).astype("f4"), found)
 
 
 # -- dask
