@@ -19,6 +19,7 @@ from daskasc.array import _dispatch, _indexing, _layout
 from daskasc.array._dispatch import F, implements
 from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
+from daskasc.array._operators import can_cast
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
 _FLOAT64 = np.dtype("f8")
@@ -181,8 +182,13 @@ def full(
     """As :func:`numpy.full`."""
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None) or np.asarray(fill_value).dtype
-    made = empty(shape, dtype, order)
-    made[...] = fill_value
+    return _filled(empty(shape, dtype, order), fill_value)
+
+
+def _filled(made: Any, value: Any) -> Any:
+    if isinstance(value, complex | np.complexfloating) and made.dtype.kind in "biuf":
+        value = np.asarray(value).astype(made.dtype)  # fills under the casting rule "unsafe"
+    made[...] = value
     return made
 
 
@@ -253,9 +259,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.full_like`."""
-    made = _like(a, dtype, shape, order)
-    made[...] = fill_value
-    return made
+    return _filled(_like(a, dtype, shape, order), fill_value)
 
 
 @creates(np.arange)
@@ -339,19 +343,27 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(wrap(g.clone() if copy else g) for g in grids)
 
 
+_RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+
+
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """As :func:`numpy.copyto`."""
     source = tensor_of(src)
     if not _dispatch.is_array(dst):
         raise TypeError("copyto from a card into a NumPy array: call .asnumpy() on the source")
-    weak = type(src) in (int, float, complex)
-    if not weak and not np.can_cast(NUMPY[source.dtype], dst.dtype, casting):  # type: ignore[arg-type]
+    given = NUMPY[source.dtype]
+    if type(src) in (int, float, complex) and casting not in ("equiv", "unsafe"):
+        # Python's numbers go into every dtype of their kind or a higher one
+        allowed = _RANKS.get(dst.dtype.kind, -1) >= _RANKS[given.kind]
+    else:
+        allowed = can_cast(given, dst.dtype, casting)
+    if not allowed:
         raise TypeError(
-            f"Cannot cast array data from {NUMPY[source.dtype]!r} to {dst.dtype!r} according to "
-            f"the rule '{casting}'"
+            f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
+            f"'{casting}'"
         )
-    if where is True:
+    if where is True and type(src) is not complex:
         dst[...] = src
         return
     mask = tensor_of(where, torch.bool)

@@ -499,7 +499,7 @@ def _check_element(value: Any, dtype: np.dtype[Any]) -> None:
         return
     error = TypeError if dtype.kind == "c" or (sequence and dtype.kind in "iu") else ValueError
     raise error(
-        f"setting an array element with a sequence ({type(value).__name__}); index with an Ellipsis "
+        f"setting an array element with a sequence ({type(value).__name__}); use an Ellipsis "
         "(x[0, ...] = value) to broadcast into an array without axes"
     )
 
@@ -507,6 +507,8 @@ def _check_element(value: Any, dtype: np.dtype[Any]) -> None:
 def _value(value: Any, tensor: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         check_integer(value, NUMPY[tensor.dtype])
+        if not is_integer(tensor):
+            value = value != 0 if tensor.dtype is torch.bool else float(value)
     elif isinstance(value, (float, complex)) and tensor.dtype is not torch.bfloat16:
         # NumPy's own errors: complex into real, NaN or infinity into integers
         np.zeros((), NUMPY[tensor.dtype])[()] = value

@@ -83,7 +83,8 @@ def imag(val: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     """As :func:`numpy.angle`."""
     array = wrap(tensor_of(z))
-    result = _apply(np.arctan2, array.imag, array.real)
+    zero_or_imag = array.imag if array.dtype.kind == "c" else 0
+    result = _apply(np.arctan2, zero_or_imag, array.real)
     return result * (180 / math.pi) if deg else result
 
 

@@ -19,7 +19,6 @@ from daskasc.array._dtypes import (
     FLOATS,
     NUMPY,
     cast,
-    check_integer,
     is_integer,
     promote,
     result,
@@ -46,14 +45,11 @@ def _weak_dtype(values: list[Any]) -> Any:
         dtype = np.result_type(dtype, *weak) if weak else dtype
     elif any(type(v) is complex for v in weak):
         dtype = np.dtype("c8")
-    for value in weak:
-        if type(value) is int:
-            check_integer(value, dtype)
     return torch_dtype(dtype)
 
 
 def _weakly_cast(values: list[Any]) -> list[Any]:
-    """Tensors of arrays and weak Python scalars, in their common dtype."""
+    """Tensors of arrays and weak Python scalars, in their common dtype; integers wrap as there."""
     given = [v if type(v) in _SCALARS else tensor_of(v) for v in values]
     if any(type(v) in _SCALARS for v in given) or any(v.dtype is not given[0].dtype for v in given):
         dtype = _weak_dtype(given)
@@ -130,6 +126,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
     if isinstance(where_, np.ndarray) and not where_.size:
         where_ = where_.astype(np.intp)
+    if not math.prod(tensor.shape[:number]):  # nothing is taken, hence NumPy checks nothing
+        shape = (*tensor.shape[:number], *where_.shape, *tensor.shape[number + 1 :])
+        found = wrap(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
+        return found if out is None else into(out, found)
+    if not length and math.prod(where_.shape):
+        raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode in ("wrap", "clip"):
         places = tensor_of(wrap(where_) if hasattr(indices, "_t") else where_, torch.int64)
         places = places % length if mode == "wrap" else places.clamp(0, length - 1)

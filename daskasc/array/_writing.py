@@ -48,6 +48,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = tensor_of(ind)
     places = (places if places.numel() else places.to(torch.int64)).reshape(-1)
     size = array.size
+    if not size and places.numel():
+        raise IndexError("cannot replace elements of an empty array")
     if mode == "wrap":
         places = places % size
     elif mode == "clip":
@@ -229,7 +231,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         and (isinstance(condlist[0], list | tuple) or np.ndim(condlist[0]) or array.ndim == 0)
     ):
         conditions = truth(tensor_of(condlist))
-        masks = [conditions] if conditions.ndim <= array.ndim else list(conditions)
+        several = conditions.ndim > 1 or (conditions.ndim and not array.ndim)
+        masks = list(conditions) if several else [conditions]
     else:
         masks = [truth(tensor_of(condition)) for condition in condlist]
     count = len(masks)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from daskasc import array as da
 from daskasc.array import from_numpy
 from daskasc.errors import HostFallbackError
 
@@ -329,3 +330,51 @@ def test_linspace_takes_python_numbers_as_weak() -> None:
         card = [from_numpy(end) if isinstance(end, np.ndarray) else end for end in ends]
         assert_same(np.linspace(*ends, 5), np.linspace(*card, 5))
         assert_same(np.logspace(*ends, 4), np.logspace(*card, 4))
+
+
+def test_python_integers_wrap_in_where_and_select(no_fallback):
+    mask, small = np.array([True, False]), np.array([1, 2], "u1")
+    for number in (-1, 300, 7):
+        check(lambda m, x, n=number: np.where(m, x, n), mask, small)
+        check(lambda m, x, n=number: np.select([m], [x], default=n), mask, small)
+
+
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_copyto_of_python_numbers(casting, no_fallback):
+    for dtype in ("?", "i1", "u1", "i8", "f4", "f8", "c8"):
+        for value in (True, 1, 300, 0.5, 1j, np.float64(1), np.int64(5)):
+
+            def copied(x, value=value):
+                np.copyto(x, value, casting=casting)
+                return x
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                check(copied, np.zeros(2, dtype))
+
+
+def test_taking_from_nothing(no_fallback):
+    for mode in ("raise", "wrap", "clip"):
+        for shape, place, axis in (((0,), 0, 0), ((2, 0), [0], 1), ((0, 0), 0, 1), ((), 0, -1)):
+            check(lambda x: np.take(x, place, axis=axis, mode=mode), np.zeros(shape))  # noqa: B023
+
+        def put(x):
+            np.put(x, [0], 1.0, mode=mode)  # noqa: B023
+
+        check(put, np.zeros(0))
+    check(np.compress, np.ones((1, 2), bool), np.ones(2))
+    check(lambda c, x: np.compress(c, x, axis=0), np.ones(1, bool), np.array(1.0))
+
+
+def test_angles_have_the_dtype_of_their_numbers(no_fallback):
+    for dtype in ("?", "i1", "i4", "f2", "f4", "c8"):
+        check(np.angle, np.ones(2, dtype))
+
+
+def test_full_is_cast_unsafely(no_fallback):
+    for value in (1, 1j, 2.5, True):
+        for dtype in ("i4", "f4", "?", "c8"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                assert_same(np.full(2, value, dtype), da.full(2, value, dtype))
+    assert float(da.full((), 2**70, "f8")) == 2.0**70
