@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,9 +64,9 @@ class SlogdetResult(NamedTuple):
 def _inexact(*values: Any) -> list[Any]:
     """Tensors of NumPy's common dtype for linear algebra."""
     tensors = [tensor_of(value) for value in values]
-    dtype = promote(*(NUMPY[t.dtype] for t in tensors))
-    if dtype.kind in "iub":
-        dtype = result(np.dtype("f8"))
+    double = np.dtype("f8")
+    given = [NUMPY[t.dtype] for t in tensors]
+    dtype = result(promote(*(double if dtype.kind in "iub" else dtype for dtype in given)))
     if dtype.itemsize == 2:
         raise TypeError(f"array type {dtype.name} is unsupported in linalg")
     return [cast(t, torch_dtype(dtype)) for t in tensors]
@@ -298,13 +299,14 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         rcond = 1e-15 if rtol is np._NoValue else rtol
     elif rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
+    given = tensor_of(a)
+    if not math.prod(given.shape[-2:]):
+        return wrap(given.new_empty((*given.shape[:-2], given.shape[-1], given.shape[-2])))
     u, s, vh = _run("svd", tensor, full_matrices=False)
     if rcond is None:
         rcond = max(tensor.shape[-2:]) * torch.finfo(s.dtype).eps
     limit = tensor_of(rcond).to(s.dtype).to(s.device)
     limit = limit.unsqueeze(-1) if limit.ndim else limit
-    if not s.shape[-1]:
-        return wrap(vh.mH @ u.mH)
     kept = s > limit * s.amax(-1, keepdim=True)
     inverse = torch.where(kept, 1 / s, torch.zeros_like(s))
     return wrap(vh.mH @ (inverse.unsqueeze(-1) * u.mH))
@@ -323,7 +325,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if tol is None:
         factor = max(tensor.shape[-2:]) * torch.finfo(s.dtype).eps if rtol is None else rtol
         factor = tensor_of(factor).to(s.dtype).to(s.device)
-        limit = s.amax(-1, keepdim=True) * (factor.unsqueeze(-1) if factor.ndim else factor)
+        largest = s.amax(-1, keepdim=True) if s.shape[-1] else s.new_zeros((*s.shape[:-1], 1))
+        limit = largest * (factor.unsqueeze(-1) if factor.ndim else factor)
     else:
         limit = tensor_of(tol).to(s.device)
         limit = limit.unsqueeze(-1) if limit.ndim else limit
@@ -333,6 +336,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     """As :func:`numpy.linalg.cond`."""
+    shape = tensor_of(x).shape
+    if len(shape) > 1 and not math.prod(shape[-2:]):
+        raise LinAlgError("cond is not defined on empty arrays")
     if p is None or p in (2, -2):
         (tensor,) = matrices(x)
         s = _singular_values(tensor)

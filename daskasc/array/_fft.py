@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _shaping as shaping
+from daskasc.array import _repeats as repeats
 from daskasc.array._dispatch import implements, into, require
 from daskasc.array._dtypes import COMPLEX, cast, result, torch, torch_dtype
 from daskasc.array._reductions import normalize_axis
@@ -62,6 +62,23 @@ def _points(n: Any) -> int | None:
     return count
 
 
+def _transformed(function: Any, tensor: Any, axes: list[int], **options: Any) -> Any:
+    """Torch's transform; MKL refuses stacks of none, so one is made and dropped again."""
+    empty = [i for i, n in enumerate(tensor.shape) if not n and i not in axes]
+    if not empty:
+        return function(tensor, **options)
+    found = function(
+        tensor.new_zeros([1 if i in empty else n for i, n in enumerate(tensor.shape)]), **options
+    )
+    return found[tuple(slice(0) if i in empty else slice(None) for i in range(found.ndim))]
+
+
+def _check_length(length: int, halved: bool) -> None:
+    if length < (2 if halved else 1):
+        count = 2 * (length - 1) if halved else 0
+        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+
+
 def _one(name: str) -> Callable[..., Any]:
     function = getattr(torch.fft, name)
 
@@ -69,14 +86,9 @@ def _one(name: str) -> Callable[..., Any]:
         tensor = _input(name, a)
         number = normalize_axis(axis, tensor.ndim)
         if n is None:
-            length = tensor.shape[number]
-            doubled = name in ("irfft", "hfft")
-            if length < (2 if doubled else 1):
-                raise ValueError(
-                    f"Invalid number of FFT data points ({2 * (length - 1) if doubled else 0}) "
-                    "specified."
-                )
-        found = function(tensor, n=_points(n), dim=number, norm=_norm(norm))
+            _check_length(tensor.shape[number], name in ("irfft", "hfft"))
+        options = {"n": _points(n), "dim": number, "norm": _norm(norm)}
+        found = _transformed(function, tensor, [number], **options)
         return _finish(_halved(name, a, found), out)
 
     transform.__name__ = name
@@ -104,8 +116,12 @@ def _several(name: str, default_axes: Any) -> Callable[..., Any]:
                 tensor.shape[i] if n is None or n == -1 else _points(n)
                 for n, i in zip(s, numbers, strict=True)
             ]
+        else:
+            for i in numbers:
+                _check_length(tensor.shape[i], name.startswith("irfft") and i == numbers[-1])
         if len(set(numbers)) == len(numbers):
-            found = function(tensor, s=s, dim=numbers, norm=_norm(norm))
+            options = {"s": s, "dim": numbers, "norm": _norm(norm)}
+            found = _transformed(function, tensor, numbers, **options)
             return _finish(_halved(name, a, found) if len(numbers) == 1 else found, out)
         return _finish(_repeated(name, tensor, s, numbers, norm), out)
 
@@ -152,7 +168,7 @@ def _shift(x: Any, axes: Any, sign: int) -> Any:
         axes = tuple(range(array.ndim))
     numbers = (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     # half the length forwards; the inverse goes back by the same number
-    return shaping.roll(array, tuple(sign * (array.shape[i] // 2) for i in numbers), numbers)
+    return repeats.roll(array, tuple(sign * (array.shape[i] // 2) for i in numbers), numbers)
 
 
 @implements(np.fft.fftshift)

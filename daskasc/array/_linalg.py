@@ -23,7 +23,7 @@ from daskasc.array._dispatch import (
     is_array,
     require,
 )
-from daskasc.array._dtypes import TWINS, torch
+from daskasc.array._dtypes import TWINS, torch, twin
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
 from daskasc.array._storage import tensor_of, wrap
@@ -109,8 +109,9 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
     """As :func:`numpy.vdot`."""
-    left = _operators.apply(np.conjugate, (wrap(tensor_of(a).reshape(-1)),))
-    return dot(left, wrap(tensor_of(b).reshape(-1)))
+    left = tensor_of(a).reshape(-1)
+    left = torch.conj(left).resolve_conj() if left.is_complex() else left
+    return dot(wrap(left), wrap(tensor_of(b).reshape(-1)))
 
 
 @implements(np.inner)
@@ -186,8 +187,10 @@ def einsum(
     tensors = common([tensor_of(x) for x in rest], dtype, casting)
     require("matmul", tensors[0])
     kind = tensors[0].dtype
-    if kind in TWINS or kind is torch.bool:
-        raise NeedsHost("einsum")
+    if kind is torch.bool:
+        # any product that is not 0 makes a sum that is not
+        tensors = [tensor.to(torch.int64) for tensor in tensors]
+    tensors = [twin(tensor) for tensor in tensors]
     text = subscripts.replace(" ", "")
     if "->" not in text:
         # NumPy sorts the free letters in alphabetical order, capitals first, as torch does not
@@ -198,6 +201,8 @@ def einsum(
         found = torch.einsum(text, *tensors)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
+    # torch sums small integers in int64
+    found = found.to(TWINS[kind]).view(kind) if kind in TWINS else found.to(kind)
     return _gufunc_out(found, out)
 
 
@@ -239,6 +244,8 @@ def cross(
         if set(lengths) <= {2, 3}:
             raise NeedsHost("cross of 2-vectors")
         raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
+    # NumPy's ValueError for shapes that do not broadcast
+    np.broadcast_shapes(tuple(left.shape[:-1]), tuple(right.shape[:-1]))
 
     def minor(i: int, j: int) -> Any:
         first = _operators.apply(np.multiply, (wrap(left[..., i]), wrap(right[..., j])))

@@ -1,4 +1,4 @@
-"""Functions that move elements without computing: shapes, axes, joins, repeats, flips.
+"""Functions that move elements without computing: shapes, axes, joins and splits.
 
 Results are views where torch has them. Elements of the wide unsigned dtypes move as their signed
 twins (:func:`moved`), since torch lacks most kernels for them.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _operators
-from daskasc.array._dispatch import NeedsHost, implements, into
+from daskasc.array._dispatch import implements, into
 from daskasc.array._dtypes import NUMPY, TWINS, cast, promote, torch, torch_dtype
 from daskasc.array._layout import order_of, resolved
 from daskasc.array._reductions import normalize_axes, normalize_axis
@@ -165,6 +165,9 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
         )
     origins = [normalize_axis(i, tensor.ndim) for i in origins]
     targets = [normalize_axis(i, tensor.ndim) for i in targets]
+    for name, numbers in (("source", origins), ("destination", targets)):
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"repeated axis in `{name}` argument: {numbers}")
     return wrap(torch.movedim(tensor, tuple(origins), tuple(targets)))
 
 
@@ -174,6 +177,10 @@ def rollaxis(a: Any, axis: Any, start: int = 0) -> Any:
     tensor = tensor_of(a)
     number = normalize_axis(axis, tensor.ndim)
     start = start + tensor.ndim if start < 0 else start
+    if not 0 <= start <= tensor.ndim:
+        raise np.exceptions.AxisError(
+            f"start is {start}; allowed: {-tensor.ndim} to {tensor.ndim}, the axes of the array"
+        )
     order = [i for i in range(tensor.ndim) if i != number]
     order.insert(start - 1 if number < start else start, number)
     return wrap(tensor.permute(tuple(order)))
@@ -412,110 +419,3 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     if axis is None:
         return concatenate([ravel(arr), ravel(values)])
     return concatenate([arr, values], axis)
-
-
-# -- repeats, flips, rolls
-
-
-@implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """As :func:`numpy.repeat`."""
-    tensor = tensor_of(a)
-    if axis is None:
-        tensor, axis = tensor.reshape(-1), 0
-    number = normalize_axis(axis, tensor.ndim)
-    length = tensor.shape[number]
-    counts = np.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
-    if counts.size and int(counts.min()) < 0:
-        raise ValueError("repeats may not contain negative values.")
-    if counts.size == 1:
-        counts = np.broadcast_to(counts.reshape(-1), (length,))
-    elif counts.shape != (length,):
-        raise ValueError(f"operands could not be broadcast together: {counts.shape} ({length},)")
-    # index_select, because repeat_interleave is documented to stop at 2^22 outputs on Atlas A2
-    places = torch.from_numpy(np.repeat(np.arange(length), counts)).to(tensor.device)
-    return wrap(moved(tensor, lambda t: t.index_select(number, places)))
-
-
-@implements(np.tile)
-def tile(A: Any, reps: Any) -> Any:
-    """As :func:`numpy.tile`."""
-    counts = tuple(int(n) for n in reps) if isinstance(reps, tuple | list) else (int(reps),)
-    return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))
-
-
-@implements(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
-    """As :func:`numpy.flip`, but a copy."""
-    tensor = tensor_of(m)
-    axes = tuple(range(tensor.ndim)) if axis is None else normalize_axes(axis, tensor.ndim)
-    return copied(moved(tensor, lambda t: t.flip(axes)))
-
-
-@implements(np.flipud)
-def flipud(m: Any) -> Any:
-    """As :func:`numpy.flipud`."""
-    return flip(m, 0)
-
-
-@implements(np.fliplr)
-def fliplr(m: Any) -> Any:
-    """As :func:`numpy.fliplr`."""
-    return flip(m, 1)
-
-
-@implements(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """As :func:`numpy.rot90`; a copy."""
-    ndim = tensor_of(m).ndim
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if any(not -ndim <= axis < ndim for axis in axes):
-        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={ndim}.")
-    if (axes[0] - axes[1]) % ndim == 0:
-        raise ValueError("Axes must be different.")
-    return copied(moved(tensor_of(m), lambda t: torch.rot90(t, k, tuple(axes))))
-
-
-@implements(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """As :func:`numpy.roll`."""
-    tensor = tensor_of(a)
-    if axis is None:
-        total = sum(shift) if isinstance(shift, tuple | list) else int(shift)
-        return wrap(moved(tensor.reshape(-1), lambda t: t.roll(int(total))).reshape(tensor.shape))
-    pairs = np.broadcast(np.asarray(shift), np.asarray(axis))
-    if pairs.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    shifts = [(int(s), normalize_axis(int(i), tensor.ndim)) for s, i in pairs]
-    if not shifts:
-        return wrap(tensor.clone())
-    amounts, numbers = zip(*shifts, strict=True)
-    return wrap(moved(tensor, lambda t: t.roll(amounts, numbers)))
-
-
-@implements(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Any:
-    """As :func:`numpy.lib.stride_tricks.sliding_window_view`."""
-    tensor = tensor_of(x)
-    sizes = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
-    if axis is None:
-        axes: Any = tuple(range(tensor.ndim))
-        if len(axes) != len(sizes):
-            raise ValueError("Since axis is None, must provide window_shape for all dimensions")
-    else:
-        given = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = tuple(normalize_axis(i, tensor.ndim) for i in given)
-        if len(axes) != len(sizes):
-            raise ValueError("Must provide matching length window_shape and axis")
-    if writeable:
-        raise NeedsHost("windows that can be written into")
-    for number, width in zip(axes, sizes, strict=True):
-        if width < 0:
-            raise ValueError("`window_shape` cannot contain negative values")
-        if width > tensor.shape[number]:
-            raise ValueError("window shape cannot be larger than input array shape")
-        tensor = tensor.unfold(number, int(width), 1)
-    return copied(tensor)

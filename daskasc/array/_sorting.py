@@ -72,7 +72,7 @@ def partition(
 ) -> Any:
     """As :func:`numpy.partition`; sorts, which is a partition for every `kth`."""
     tensor, number = _along(a, axis)
-    _check_kth(kth, int(tensor.shape[number]))
+    _check_kth(kth, int(tensor.shape[number]) if tensor.numel() else 0)
     return sort(a, axis)
 
 
@@ -83,7 +83,7 @@ def _check_kth(kth: Any, length: int) -> None:
     if places.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     for place in places.ravel().tolist():
-        # NumPy looks at no place of an axis without elements
+        # NumPy looks at no place of an array without elements
         if length and not -length <= place < length:
             raise ValueError(f"kth(={place}) out of bounds ({length})")
 
@@ -94,5 +94,5 @@ def argpartition(
 ) -> Any:
     """As :func:`numpy.argpartition`; sorts, which is a partition for every `kth`."""
     tensor, number = _along_one(a, axis)
-    _check_kth(kth, int(tensor.shape[number]))
+    _check_kth(kth, int(tensor.shape[number]) if tensor.numel() else 0)
     return argsort(a, axis)

@@ -16,6 +16,7 @@ from daskasc.array import (  # noqa: F401
     _polynomials,
     _quantiles,
     _ranges,
+    _repeats,
     _scans,
     _selection,
     _sets,

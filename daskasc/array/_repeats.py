@@ -1,0 +1,124 @@
+"""Repeats, tiles, flips, rolls, rotations and windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from daskasc.array._dispatch import NeedsHost, implements
+from daskasc.array._dtypes import torch
+from daskasc.array._reductions import normalize_axes, normalize_axis
+from daskasc.array._shaping import copied, moved
+from daskasc.array._storage import tensor_of, wrap
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.repeat`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        tensor, axis = tensor.reshape(-1), 0
+    number = normalize_axis(axis, tensor.ndim)
+    length = tensor.shape[number]
+    counts = np.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
+    if counts.size and int(counts.min()) < 0:
+        raise ValueError("repeats may not contain negative values.")
+    if counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(-1), (length,))
+    elif counts.shape != (length,):
+        raise ValueError(f"operands could not be broadcast together: {counts.shape} ({length},)")
+    # index_select, because repeat_interleave is documented to stop at 2^22 outputs on Atlas A2
+    places = torch.from_numpy(np.repeat(np.arange(length), counts)).to(tensor.device)
+    return wrap(moved(tensor, lambda t: t.index_select(number, places)))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    """As :func:`numpy.tile`."""
+    counts = tuple(int(n) for n in reps) if isinstance(reps, tuple | list) else (int(reps),)
+    return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.flip`, but a copy."""
+    tensor = tensor_of(m)
+    axes = tuple(range(tensor.ndim)) if axis is None else normalize_axes(axis, tensor.ndim)
+    return copied(moved(tensor, lambda t: t.flip(axes)))
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    """As :func:`numpy.flipud`."""
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    """As :func:`numpy.fliplr`."""
+    return flip(m, 1)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """As :func:`numpy.rot90`; a copy."""
+    ndim = tensor_of(m).ndim
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if any(not -ndim <= axis < ndim for axis in axes):
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={ndim}.")
+    if (axes[0] - axes[1]) % ndim == 0:
+        raise ValueError("Axes must be different.")
+    tensor, plane = tensor_of(m), tuple(axes)
+    if len(plane) != 2:
+        raise ValueError(f"axes are {plane}; len(axes) must be 2")
+    if plane[0] == plane[1] or abs(plane[0] - plane[1]) == tensor.ndim:
+        raise ValueError(f"axes are {plane}; they must be different")
+    if any(not -tensor.ndim <= axis < tensor.ndim for axis in plane):
+        raise ValueError(f"axes={plane} out of range for an array of ndim={tensor.ndim}")
+    return copied(moved(tensor, lambda t: torch.rot90(t, k, plane)))
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """As :func:`numpy.roll`."""
+    tensor = tensor_of(a)
+    if axis is None:
+        total = sum(shift) if isinstance(shift, tuple | list) else int(shift)
+        return wrap(moved(tensor.reshape(-1), lambda t: t.roll(int(total))).reshape(tensor.shape))
+    pairs = np.broadcast(np.asarray(shift), np.asarray(axis))
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = [(int(s), normalize_axis(int(i), tensor.ndim)) for s, i in pairs]
+    if not shifts:
+        return wrap(tensor.clone())
+    amounts, numbers = zip(*shifts, strict=True)
+    return wrap(moved(tensor, lambda t: t.roll(amounts, numbers)))
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """As :func:`numpy.lib.stride_tricks.sliding_window_view`."""
+    tensor = tensor_of(x)
+    sizes = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
+    if axis is None:
+        axes: Any = tuple(range(tensor.ndim))
+        if len(axes) != len(sizes):
+            raise ValueError("Since axis is None, must provide window_shape for all dimensions")
+    else:
+        given = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = tuple(normalize_axis(i, tensor.ndim) for i in given)
+        if len(axes) != len(sizes):
+            raise ValueError("Must provide matching length window_shape and axis")
+    if writeable:
+        raise NeedsHost("windows that can be written into")
+    for number, width in zip(axes, sizes, strict=True):
+        if width < 0:
+            raise ValueError("`window_shape` cannot contain negative values")
+        if width > tensor.shape[number]:
+            raise ValueError("window shape cannot be larger than input array shape")
+        tensor = tensor.unfold(number, int(width), 1)
+    return copied(tensor)
