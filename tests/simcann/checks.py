@@ -1,0 +1,179 @@
+"""What the simulation has to show, one function a check; run by ``python checks.py NAME`` in a
+simulated process. A check that fails raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import torch
+
+CHECKS: dict[str, Callable[[], None]] = {}
+
+
+def check(function: Callable[[], None]) -> Callable[[], None]:
+    """Register a check under its name."""
+    CHECKS[function.__name__] = function
+    return function
+
+
+def raises(kind: type[Exception], text: str, function: Callable[[], object]) -> None:
+    """Assert that a call raises `kind` with `text` in its message."""
+    try:
+        function()
+    except kind as error:
+        if text not in str(error):
+            raise AssertionError(f"another message: {error}") from error
+        return
+    raise AssertionError(f"no {kind.__name__}")
+
+
+@check
+def computes() -> None:
+    """Operators, views and writes give the CPU's results."""
+    host = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+    card = host.npu()
+    assert card.device.type == "npu"
+    assert torch.equal((card.T @ card).cpu(), host.T @ host)
+    card[1] += 5
+    card[:, 2].mul_(3)
+    host[1] += 5
+    host[:, 2].mul_(3)
+    assert torch.equal(card.cpu(), host)
+    assert torch.equal(torch.sort(card, dim=0).values.cpu(), torch.sort(host, dim=0).values)
+
+
+@check
+def shows_old_data_without_synchronize() -> None:
+    """A copy to pinned memory that nobody waits for has not happened yet, some time."""
+    stale = 0
+    for turn in range(40):
+        card = torch.full((1000,), float(turn + 1), device="npu")
+        host = torch.zeros(1000).pin_memory()
+        host.copy_(card, non_blocking=True)
+        stale += bool((host == 0).any())
+        torch.npu.synchronize()
+        assert bool((host == turn + 1).all())
+    assert stale, "every copy was complete at once"
+
+
+@check
+def reads_a_source_late() -> None:
+    """A staging buffer that is filled again too early gives wrong data."""
+    wrong = 0
+    staging = torch.zeros(1000).pin_memory()
+    for turn in range(40):
+        torch.npu.synchronize()
+        staging.fill_(turn)
+        card = torch.empty(1000, device="npu").copy_(staging, non_blocking=True)
+        staging.fill_(-1)
+        wrong += bool((card.cpu() != turn).any())
+    assert wrong, "every upload was complete at once"
+
+
+@check
+def streams_need_events() -> None:
+    """Work of another stream is seen after its event, and may not be before."""
+    other = torch.npu.Stream()
+    unordered = 0
+    for turn in range(60):
+        with torch.npu.stream(other):
+            made = torch.full((100,), float(turn + 1), device="npu") + 0
+        early = made + 0
+        torch.npu.current_stream().wait_stream(other)
+        late = made + 0
+        assert bool((late.cpu() == turn + 1).all())
+        unordered += bool((early.cpu() != turn + 1).any())
+        torch.npu.synchronize()
+    assert unordered, "the other stream was always done"
+
+
+@check
+def refuses_what_is_not_documented() -> None:
+    """Dtypes outside the table fail; documented fallbacks fail where the CPU is forbidden."""
+    wide = torch.ones(3, dtype=torch.float64).npu()
+    raises(RuntimeError, "161002", lambda: wide * wide)
+    raises(RuntimeError, "161002", lambda: torch.sort(wide))
+    whole = torch.ones(2, 2, dtype=torch.int32).npu()
+    raises(RuntimeError, "161002", lambda: whole @ whole)
+    raises(RuntimeError, "not supported", lambda: torch.trunc(torch.ones(3).npu()))
+
+
+@check
+def mask_write_kills_the_context() -> None:
+    """Writing through a boolean index is error 507018, and the device stays dead."""
+    card = torch.ones(3, device="npu")
+    mask = card > 0
+
+    def write() -> None:
+        card[mask] = torch.zeros(3, device="npu")
+
+    raises(RuntimeError, "507018", write)
+    raises(RuntimeError, "507018", lambda: (card + 1).cpu())
+
+
+@check
+def memory_is_limited() -> None:
+    """Beyond SIMCANN_MEM it is torch's own error, and the card stays usable."""
+    raises(torch.OutOfMemoryError, "out of memory", lambda: torch.empty(2**31, device="npu"))
+    assert float(torch.ones(3, device="npu").sum()) == 3
+
+
+@check
+def saturates() -> None:
+    """INF_NAN_MODE_FORCE_DISABLE=1: infinity is the largest number, NaN is 0."""
+    found = (torch.tensor([1.0, 0.0], device="npu") / 0).cpu()
+    assert found.tolist() == [torch.finfo(torch.float32).max, 0.0]
+
+
+@check
+def visible_cards() -> None:
+    """The list of visible cards as the driver reads it."""
+    assert torch.npu.device_count() == int(os.environ["EXPECTED"])
+
+
+@check
+def fork_is_refused() -> None:
+    """A child that was forked after a device was used cannot use one."""
+    torch.ones(3, device="npu").cpu()
+    child = os.fork()
+    if not child:
+        import ctypes
+
+        library = ctypes.CDLL("libascendcl.so")
+        os._exit(library.aclrtSetDevice(0) != 0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+
+
+@check
+def forbidden_context() -> None:
+    """A process that may not use a card cannot."""
+    raises(RuntimeError, "107002", lambda: torch.ones(3, device="npu"))
+
+
+@check
+def faults() -> None:
+    """The third copy fails, as SIMCANN_FAULT says, and the first two do not."""
+    for _ in range(2):
+        torch.ones(3).npu()
+    raises(RuntimeError, "", lambda: torch.ones(3).npu().cpu())
+
+
+@check
+def lost_device() -> None:
+    """After so many calls the device is lost, for all that follows."""
+
+    def until_lost() -> None:
+        for _ in range(1000):
+            torch.ones(3, device="npu").cpu()
+
+    raises(RuntimeError, "507899", until_lost)
+    raises(RuntimeError, "507899", lambda: torch.ones(3, device="npu").cpu())
+
+
+if __name__ == "__main__":
+    CHECKS[sys.argv[1]]()
+    print("passed")

@@ -1,0 +1,395 @@
+// Runs aten operators of npu tensors by the CPU's kernels, on the memory of the simulated card.
+//
+//   1. wait for the current stream, so that the operands are what this stream sees
+//   2. the CPU kernel reads the operands' own memory; what it writes goes to temporary memory
+//   3. the writes are queued on the stream
+//
+// So work of one stream is in order, and other streams and the host see old data until they wait.
+// Operators outside the documented table are refused, or fall back with a warning (see table.py).
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/extension.h>
+#include <torch/library.h>
+
+#include <map>
+#include <set>
+
+#include "simcann.hpp"
+
+namespace c10_npu {  // as torch_npu's own class, for the call
+class NPUStream {
+ public:
+  ~NPUStream() {}
+  void* stream() const;  // waits until the task queue has handed everything over
+
+ private:
+  c10::Stream stream_;
+};
+NPUStream getCurrentNPUStream(c10::DeviceIndex device);
+}  // namespace c10_npu
+
+namespace {
+
+constexpr auto kNpu = c10::DeviceType::PrivateUse1;
+
+struct Refusal {
+  std::set<std::string> dtypes;  // refused, as aclnn's parameter check does
+  std::set<std::string> fallback;  // computed on the CPU by torch_npu, with a warning
+};
+std::map<std::string, Refusal> refusals;
+std::atomic<int64_t> calls{0}, fallbacks{0};
+
+bool flag(const char* name) {
+  const char* value = getenv(name);
+  return value && *value && std::string(value) != "0";
+}
+
+bool is_npu(const at::Tensor& tensor) { return tensor.defined() && tensor.device().type() == kNpu; }
+
+at::Tensor over_same_memory(const at::Tensor& tensor, const c10::Storage& storage) {
+  at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+  auto* inner = made.unsafeGetTensorImpl();
+  inner->set_storage_offset(tensor.storage_offset());
+  inner->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) inner->set_wrapped_number(true);
+  if (tensor.is_conj()) made._set_conj(true);
+  if (tensor.is_neg()) made._set_neg(true);
+  return made;
+}
+
+// One operator call: its tensors on the card and their counterparts for the CPU kernel.
+class Call {
+ public:
+  explicit Call(const c10::OperatorHandle& op) : schema_(op.schema()) {}
+
+  c10::IValue to_cpu(const c10::IValue& value, bool written) {
+    if (value.isTensor()) return alias(value.toTensor(), written);
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> out;
+      for (const at::Tensor& t : value.toTensorVector()) out.push_back(alias(t, written));
+      return out;
+    }
+    if (value.isOptionalTensorList()) {
+      c10::List<std::optional<at::Tensor>> out;
+      for (std::optional<at::Tensor> t : value.toOptionalTensorList())
+        out.push_back(t && t->defined() ? std::optional<at::Tensor>(alias(*t, written)) : t);
+      return out;
+    }
+    if (value.isDevice() && value.toDevice().type() == kNpu) {
+      device_ = value.toDevice();
+      return c10::Device(c10::kCPU);
+    }
+    if (value.isGenerator()) return cpu_generator(value.toGenerator());
+    return value;
+  }
+
+  c10::IValue to_npu(const c10::IValue& value) {
+    if (value.isTensor()) return result(value.toTensor());
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> out;
+      for (const at::Tensor& t : value.toTensorVector()) out.push_back(result(t));
+      return out;
+    }
+    return value;
+  }
+
+  // the rule of device kernels: one device, tensors of the host only with 0 axes (or as indices)
+  void check_devices() const {
+    for (const Pair& pair : pairs_)
+      TORCH_CHECK(pair.npu.device() == pairs_[0].npu.device(),
+                  "Expected all tensors to be on the same device, but found at least two devices, ",
+                  pairs_[0].npu.device(), " and ", pair.npu.device(), "! (", schema_.name(), ")");
+    if (pairs_.empty() || host_axes_ == 0) return;
+    const std::string& name = schema_.name();
+    for (const char* allowed : {"index", "copy", "tensor_split"})
+      if (name.find(allowed) != std::string::npos) return;
+    TORCH_CHECK(false,
+                "Expected all tensors to be on the same device, but found at least two devices, ",
+                pairs_[0].npu.device(), " and cpu! (", name, ")");
+  }
+
+  void check_table() const {
+    std::string name = schema_.name().substr(schema_.name().find("::") + 2);
+    if (!name.empty() && name.back() == '_') name.pop_back();
+    if (name == "index_put" || name == "_index_put_impl") refuse_mask();
+    auto found = refusals.find(name);
+    if (found == refusals.end()) return;
+    for (const Pair& pair : pairs_) {
+      std::string dtype = c10::toString(pair.npu.scalar_type());
+      TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
+                  " failed, error code 161002: dtype DT_", dtype,
+                  " is not supported on Ascend910B (simulated)");
+      if (!found->second.fallback.count(dtype)) continue;
+      fallbacks++;
+      TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
+                  "' is not supported on the NPU backend for ", dtype,
+                  ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
+      static std::mutex mutex;
+      static std::set<std::string> said;
+      std::lock_guard<std::mutex> lock(mutex);
+      if (said.insert(name).second)
+        TORCH_WARN("CAUTION: The operator 'aten::", name,
+                   "' is not currently supported on the NPU backend and will fall back to run on "
+                   "the CPU. (simulated)");
+    }
+  }
+
+  c10::Device device() {
+    if (!device_ || !device_->has_index()) {
+      c10::impl::VirtualGuardImpl guard(kNpu);
+      device_ = guard.getDevice();
+    }
+    return *device_;
+  }
+
+  void start() {
+    stream_ = c10_npu::getCurrentNPUStream(device().index()).stream();
+    check(simcann_check(device().index()));
+    check(simcann_wait(stream_));
+  }
+
+  at::Generator cpu_generator(const at::Generator& given) {
+    if (!given.defined() || given.device().type() != kNpu) return given;
+    if (!device_) device_ = given.device();
+    // the card's state is {seed, offset}: a CPU generator is made of it, and the offset moves on
+    auto& generator = const_cast<at::Generator&>(given);
+    std::lock_guard<std::mutex> lock(generator.mutex());
+    at::Tensor state = generator.get_state().clone();
+    auto* words = static_cast<uint64_t*>(state.mutable_data_ptr());
+    at::Generator made =
+        at::detail::createCPUGenerator(words[0] ^ (words[1] * 0x9E3779B97F4A7C15ULL));
+    words[1] += 4;
+    generator.set_state(state);
+    return made;
+  }
+
+  // queues what the kernel wrote into its arguments
+  void write_back() {
+    for (Pair& pair : pairs_) {
+      if (!pair.written) continue;
+      if (pair.cpu.sizes() != pair.npu.sizes() || pair.cpu.strides() != pair.npu.strides()) {
+        if (pair.cpu.numel() != pair.npu.numel()) pair.npu.resize_(pair.cpu.sizes());
+        if (pair.cpu.sizes() != pair.npu.sizes() || pair.cpu.strides() != pair.npu.strides())
+          pair.npu.as_strided_(pair.cpu.sizes(), pair.cpu.strides());
+      }
+      if (!pair.cpu.numel()) continue;
+      at::Tensor target = over_same_memory(pair.npu, storage_of(pair.npu));
+      simcann::queue(stream_, [target, source = saturated(pair.cpu)]() mutable {
+        at::AutoDispatchBelowADInplaceOrView below;
+        target.copy_(source);
+        return simcann::kOk;
+      });
+    }
+  }
+
+ private:
+  struct Pair {
+    at::Tensor cpu, npu;
+    bool written;
+  };
+
+  static void check(aclError code) {
+    TORCH_CHECK(!code, "NPU function error: an operator or copy failed, error code is ", code,
+                " (simulated)");
+  }
+
+  void refuse_mask() const {
+    for (size_t i = 1; i < pairs_.size(); i++) {
+      if (pairs_[i].npu.scalar_type() != at::kBool || pairs_[0].npu.is_same(pairs_[i].npu)) continue;
+      if (i + 1 == pairs_.size() && pairs_[0].npu.scalar_type() == at::kBool) continue;  // values
+      simcann_lose(pairs_[0].npu.device().index(), simcann::kAiCore, "index_put with a mask");
+      TORCH_CHECK(false, "The aicore execution is abnormal, error code is 507018 (simulated: "
+                         "index_put with a boolean index)");
+    }
+  }
+
+  c10::Storage storage_of(const at::Tensor& tensor) {
+    auto* inner = tensor.storage().unsafeGetStorageImpl();
+    auto found = storages_.find(inner);
+    if (found == storages_.end() || found->second.data() != inner->data()) {
+      // holds the card's storage: queued writes may outlive the tensor
+      auto* keep = new c10::Storage(tensor.storage());
+      c10::DataPtr data(
+          inner->mutable_data(), keep, [](void* it) { delete static_cast<c10::Storage*>(it); },
+          c10::Device(c10::kCPU));
+      storages_[inner] = c10::Storage(c10::Storage::use_byte_size_t(), inner->nbytes(),
+                                      std::move(data), c10::GetAllocator(c10::kCPU), false);
+    }
+    return storages_[inner];
+  }
+
+  at::Tensor alias(const at::Tensor& tensor, bool written) {
+    if (!is_npu(tensor)) {
+      if (tensor.defined()) {
+        hosts_.push_back(tensor);
+        host_axes_ = std::max<int64_t>(host_axes_, tensor.dim());
+      }
+      return tensor;
+    }
+    TORCH_CHECK(tensor.layout() == c10::kStrided, "simcann: strided tensors only");
+    if (!device_) device_ = tensor.device();
+    // memory is read after start(), so the temporary of a written argument is filled there too
+    for (Pair& pair : pairs_)
+      if (pair.npu.is_same(tensor)) return pair.cpu;
+    if (pairs_.empty()) start();
+    at::Tensor cpu = over_same_memory(tensor, storage_of(tensor));
+    if (written) {
+      at::AutoDispatchBelowADInplaceOrView below;
+      at::Tensor own = at::empty_strided(cpu.sizes(), cpu.strides(), cpu.options());
+      own.copy_(cpu);
+      cpu = own;
+    }
+    pairs_.push_back({cpu, tensor, written});
+    return cpu;
+  }
+
+  at::Tensor result(const at::Tensor& found) {
+    if (!found.defined() || !found.device().is_cpu()) return found;
+    for (const Pair& pair : pairs_)
+      if (pair.cpu.is_same(found)) return pair.npu;
+    for (const at::Tensor& host : hosts_)
+      if (host.is_same(found)) return found;
+    for (const Pair& pair : pairs_)
+      if (!pair.written && found.storage().is_alias_of(pair.cpu.storage()))  // a view
+        return at::as_strided(pair.npu, found.sizes(), found.strides(), found.storage_offset());
+    at::Tensor source = saturated(found.is_non_overlapping_and_dense() ? found : found.contiguous());
+    at::Tensor made =
+        at::empty_strided(source.sizes(), source.strides(), source.options().device(device()));
+    size_t bytes = static_cast<size_t>(source.numel()) * source.element_size();
+    if (bytes)
+      simcann::queue(stream_, [to = made.mutable_data_ptr(), keep = made.storage(), source, bytes] {
+        memcpy(to, source.const_data_ptr(), bytes);
+        return simcann::kOk;
+      });
+    return made;
+  }
+
+  // as the 910A always, and an A2 by INF_NAN_MODE_FORCE_DISABLE=1 (torch_npu refuses plain
+  // INF_NAN_MODE_ENABLE=0 there): overflow saturates and NaN becomes 0
+  static at::Tensor saturated(const at::Tensor& tensor) {
+    static const bool on = flag("INF_NAN_MODE_FORCE_DISABLE");
+    if (!on || !at::isFloatingType(tensor.scalar_type())) return tensor;
+    at::AutoDispatchBelowADInplaceOrView below;
+    return at::nan_to_num(tensor, 0.0);
+  }
+
+  const c10::FunctionSchema& schema_;
+  std::vector<Pair> pairs_;
+  std::vector<at::Tensor> hosts_;
+  std::map<c10::StorageImpl*, c10::Storage> storages_;
+  std::optional<c10::Device> device_;
+  int64_t host_axes_ = 0;
+  void* stream_ = nullptr;
+
+ public:
+  bool has_stream() const { return stream_; }
+};
+
+// operators that draw numbers without a generator among their arguments (native_dropout)
+void draw_from_default(Call& call, const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  at::Generator host = at::detail::getDefaultCPUGenerator();
+  at::Tensor before = host.get_state().clone();
+  host.set_state(
+      call.cpu_generator(at::globalContext().defaultGenerator(call.device())).get_state());
+  try {
+    op.callBoxed(stack);
+  } catch (...) {
+    host.set_state(before);
+    throw;
+  }
+  host.set_state(before);
+}
+
+void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  calls++;
+  const auto& schema = op.schema();
+  size_t count = schema.arguments().size(), base = stack->size() - count;
+  Call call(op);
+  bool has_generator = false;
+  std::optional<size_t> default_generator;
+  for (size_t i = 0; i < count; i++) {
+    auto& slot = (*stack)[base + i];
+    const auto& argument = schema.arguments()[i];
+    if (argument.name() == "generator") {
+      has_generator = true;
+      if (slot.isNone()) default_generator = base + i;
+    }
+    if (argument.name() == "pin_memory" && slot.isBool()) {
+      slot = c10::IValue();
+      continue;
+    }
+    const auto* info = argument.alias_info();
+    slot = call.to_cpu(slot, info && info->isWrite());
+  }
+  call.check_devices();
+  call.check_table();
+  c10::DeviceGuard guard(call.device());
+  if (!call.has_stream()) call.start();
+  if (default_generator)
+    (*stack)[*default_generator] =
+        call.cpu_generator(at::globalContext().defaultGenerator(call.device()));
+  if (op.hasTag(at::Tag::nondeterministic_seeded) && !has_generator)
+    draw_from_default(call, op, stack);
+  else
+    op.callBoxed(stack);
+  call.write_back();
+  size_t results = schema.returns().size();
+  for (size_t i = stack->size() - results; i < stack->size(); i++)
+    (*stack)[i] = call.to_npu((*stack)[i]);
+}
+
+template <c10::DispatchKey Key>
+void stock(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  op.callBoxedForDispatchKey(Key, *stack);
+}
+
+std::vector<std::unique_ptr<torch::Library>> libraries;
+
+torch::Library& library(const std::string& key) {
+  libraries.push_back(std::make_unique<torch::Library>(
+      torch::Library::IMPL, "aten", std::make_optional(c10::parseDispatchKey(key)), "simcann", 0));
+  return *libraries.back();
+}
+
+void install(const std::vector<std::string>& names) {
+  torch::Library& into = library("PrivateUse1");
+  for (const auto& name : names)
+    into.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+}
+
+// PyTorch's own kernels in place of torch_npu's for the same key
+void install_stock(const std::vector<std::string>& names, const std::string& key,
+                   const std::string& from) {
+  torch::Library& into = library(key);
+  for (const auto& name : names) {
+    using torch::CppFunction;
+    if (from == "Autograd")
+      into.impl(name.c_str(),
+                CppFunction::makeFromBoxedFunction<&stock<c10::DispatchKey::Autograd>>());
+    else if (from == "CompositeImplicitAutograd")
+      into.impl(name.c_str(), CppFunction::makeFromBoxedFunction<
+                                  &stock<c10::DispatchKey::CompositeImplicitAutograd>>());
+    else
+      into.impl(name.c_str(), CppFunction::makeFromBoxedFunction<
+                                  &stock<c10::DispatchKey::CompositeExplicitAutograd>>());
+  }
+}
+
+void refuse(const std::string& name, const std::vector<std::string>& dtypes,
+            const std::vector<std::string>& fallback) {
+  refusals[name] = {{dtypes.begin(), dtypes.end()}, {fallback.begin(), fallback.end()}};
+}
+
+}  // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("install", &install);
+  m.def("install_stock", &install_stock);
+  m.def("refuse", &refuse);
+  m.def("calls", [] { return calls.load(); });
+  m.def("fallbacks", [] { return fallbacks.load(); });
+}

@@ -1,0 +1,30 @@
+// Environment variables, and faults on demand.
+#include <cstdlib>
+#include <cstring>
+
+#include "simcann.hpp"
+
+namespace simcann {
+
+int64_t setting(const char* name, int64_t otherwise) {
+  const char* value = getenv(name);
+  return value && *value ? strtoll(value, nullptr, 0) : otherwise;
+}
+
+std::string text_setting(const char* name, const char* otherwise) {
+  const char* value = getenv(name);
+  return value && *value ? value : otherwise;
+}
+
+bool fault(const char* kind) {
+  static const std::string wanted = text_setting("SIMCANN_FAULT", "");
+  static const size_t colon = wanted.find(':');
+  static std::atomic<int64_t> left{
+      colon == std::string::npos ? -1 : strtoll(wanted.c_str() + colon + 1, nullptr, 0)};
+  if (colon == std::string::npos || wanted.compare(0, colon, kind) != 0) return false;
+  return left.fetch_sub(1) == 1;
+}
+
+}  // namespace simcann
+
+SIMCANN_API int simcann_fault(const char* kind) { return simcann::fault(kind); }
