@@ -8,12 +8,16 @@ nor a way out; :func:`torch` turns that into a :class:`~daskasc.errors.DeviceUna
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
 from daskasc.errors import DeviceUnavailableError
 
 _module: Any = None
+# torch asks for huge pages only if told to, NumPy always does: large results on the host would
+# otherwise take twice as long, in first touches of their pages. Read at torch's first allocation
+_HUGE_PAGES = ("THP_MEM_ALLOC_ENABLE", "1")
 
 
 def torch() -> Any:
@@ -26,6 +30,7 @@ def torch() -> Any:
     """
     global _module
     if _module is None:
+        os.environ.setdefault(*_HUGE_PAGES)
         try:
             _module = importlib.import_module("torch")
         except (ImportError, OSError, RuntimeError) as error:
