@@ -12,7 +12,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _indexing
-from daskasc.array._dispatch import implements, is_array
+from daskasc.array._dispatch import implements, implements_for_times, is_array
 from daskasc.array._dtypes import BFLOAT16, COMPLEX, NUMPY, torch
 from daskasc.array._operators import can_cast
 from daskasc.array._storage import wrap
@@ -177,6 +177,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if device is not None and device != str(place):
         raise ValueError(f"device is {device!r}; this process has {str(place)!r} only")
     if is_array(x):
+        if x.dtype.kind in "mM":
+            raise BufferError(f"DLPack has no dtype for {x.dtype}; pass .view('int64')")
         tensor = x._t
     elif isinstance(x, torch.Tensor):
         if x.device.type == "cpu" != place.type:
@@ -265,4 +267,4 @@ def _written(function: Any) -> Any:
 
 _WRITERS: tuple[Any, ...] = (np.save, np.savez, np.savez_compressed, np.savetxt)
 for _writer in (*_WRITERS, np.array2string, np.array_repr, np.array_str):
-    implements(_writer)(_written(_writer))
+    implements_for_times(_writer)(implements(_writer)(_written(_writer)))

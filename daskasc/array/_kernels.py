@@ -192,7 +192,8 @@ def _core(name: str, row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -
     """Return a row for tensors of exactly the loop's dtypes, or None."""
     if any(d in TWINS for d in ins):
         if len(set(ins)) > 1 and name != "ldexp":
-            return None  # NumPy's own loops for int64 against uint64
+            mixed = _unsigned.MIXED.get(name)  # NumPy's own loops for int64 against uint64
+            return None if mixed is None else _checked(mixed, ins, outs)
         dtype = ins[0]
         if name in rows.WRAPPING:
             return _checked(_on_twins(row, TWINS[dtype]), ins, outs)

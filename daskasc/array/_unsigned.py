@@ -79,6 +79,36 @@ def lcm(a: Any, b: Any) -> Any:
     return floor_divide(a, gcd(a, b)) * b.view(torch.int64)
 
 
+def sign(a: Any) -> Any:
+    """1 for all but 0."""
+    return (a.view(torch.int64) != 0).to(torch.int64)
+
+
+def _keys(a: Any) -> tuple[Any, Any]:
+    """Whether elements are negative, and their bits in an order that counts among like signs."""
+    negative = a < 0 if a.dtype is torch.int64 else torch.zeros_like(a, dtype=torch.bool)
+    return negative, flip_order(a)
+
+
+def _less(a: Any, b: Any) -> Any:
+    (negative, key), (other_negative, other_key) = _keys(a), _keys(b)
+    return (negative & ~other_negative) | ((negative == other_negative) & (key < other_key))
+
+
+def _equal(a: Any, b: Any) -> Any:
+    (negative, key), (other_negative, other_key) = _keys(a), _keys(b)
+    return (negative == other_negative) & (key == other_key)
+
+
+# comparisons by value of int64 with uint64, which no dtype holds both
+MIXED: dict[str, Any] = {
+    "equal": _equal,
+    "greater": lambda a, b: _less(b, a),
+    "greater_equal": lambda a, b: ~_less(a, b),
+    "less": _less,
+    "less_equal": lambda a, b: ~_less(b, a),
+    "not_equal": lambda a, b: ~_equal(a, b),
+}
 ROWS: dict[str, Any] = {
     "divmod": divmod_,
     "floor_divide": floor_divide,
@@ -89,4 +119,5 @@ ROWS: dict[str, Any] = {
     "reciprocal": reciprocal,
     "remainder": remainder,
     "right_shift": right_shift,
+    "sign": sign,
 }

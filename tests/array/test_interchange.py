@@ -346,3 +346,13 @@ def test_texts_are_no_fallback(no_fallback: None) -> None:
     assert np.array2string(x) == "[0 1 2]"
     assert np.array_str(x) == "[0 1 2]"
     assert np.array_repr(x) == "array([0, 1, 2])"
+
+
+def test_times_in_files_and_dlpack(tmp_path: Path, no_fallback: None) -> None:
+    host = np.array(["2020-01-01", "NaT"], "M8[D]")
+    x = da.asarray(host)
+    np.save(tmp_path / "x.npy", x)
+    assert da.load(tmp_path / "x.npy").asnumpy().tolist() == host.tolist()
+    assert np.array2string(x) == np.array2string(host)
+    with pytest.raises(BufferError, match="datetime64"):
+        da.from_dlpack(x)

@@ -69,6 +69,22 @@ def test_uint64_stays_on_the_card(name: str) -> None:
     check(lambda x: function(x, 3), WIDE)
 
 
+SIGNED = np.array([0, -1, 1, 5, 2**63 - 1, -(2**63), 7])
+
+
+@pytest.mark.parametrize(
+    "name", ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+)
+def test_int64_and_uint64_compare_by_value(name: str) -> None:
+    check(getattr(np, name), WIDE[:, None], SIGNED)
+    check(getattr(np, name), SIGNED[:, None], WIDE)
+    check(getattr(np, name), WIDE, SIGNED[5:6])
+
+
+def test_signs_of_uint64() -> None:
+    check(np.sign, WIDE)
+
+
 @pytest.mark.parametrize(
     "name", ["argsort", "argpartition", "sort", "partition", "argmax", "cumsum"]
 )
