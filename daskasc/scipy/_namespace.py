@@ -2,7 +2,9 @@
 
 A name is looked up in the installed SciPy. A ufunc is SciPy's own object, which dispatches on
 arrays (``daskasc.array`` knows its kernel). A function becomes one that computes on the card where
-this package has a form of it, and otherwise on the host. Classes and constants are SciPy's.
+this package has a form of it, and otherwise on the host. Functions that compute on the host only are
+SciPy's wherever no array of a card is among the arguments (filter designs). Classes and constants
+are SciPy's, too.
 """
 
 from __future__ import annotations
@@ -93,9 +95,19 @@ class Namespace:
                 except NotImplementedError as error:
                     if not _dispatch.lacks_kernel(error):
                         raise
+            elif not _holds_array((args, kwargs)):
+                return scipys(*args, **kwargs)
             return self._fall_back(full, scipys, args, kwargs)
 
         # pickled by reference, as SciPy's functions are
         function.__module__ = f"daskasc.scipy.{self.name}"
         function.__name__ = function.__qualname__ = name
         return function
+
+
+def _holds_array(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return _dispatch.is_array(value)
+    return any(map(_holds_array, value))

@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch
+from daskasc.array import AscendArray, _dispatch
 from daskasc.array._creation import empty, zeros
-from daskasc.array._dispatch import is_array
+from daskasc.array._dispatch import NeedsHost, is_array
+from daskasc.array._dtypes import torch
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.scipy import _nd_linear as linear
 from daskasc.scipy import _nd_ranks as ranks
-from daskasc.scipy._library import Overlay, library, rebuilt
+from daskasc.scipy import _nd_transforms as transforms
+from daskasc.scipy._library import At, Overlay, library, rebuilt
 from daskasc.scipy._nd_boundary import on_host
+from daskasc.scipy._nd_splines import spline_filter1d
 
 UPLOADED = frozenset(("input", "coordinates"))
 FILTERS = (
@@ -31,29 +34,47 @@ FILTERS = (
     "percentile_filter prewitt rank_filter sobel uniform_filter uniform_filter1d"
 ).split()
 
+TRANSFORMS = (
+    "affine_transform map_coordinates rotate shift spline_filter spline_filter1d zoom"
+).split()
+GREY = (
+    "black_tophat grey_closing grey_dilation grey_erosion grey_opening morphological_gradient "
+    "morphological_laplace white_tophat"
+).split()
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "correlate1d": linear.correlate1d,
+    "correlate": linear.correlate,
+    "uniform_filter1d": linear.uniform_filter1d,
+    "min_or_max_filter1d": ranks.min_or_max_filter1d,
+    "min_or_max_filter": ranks.min_or_max_filter,
+    "rank_filter": ranks.rank_filter,
+    "spline_filter1d": spline_filter1d,
+    "geometric_transform": transforms.geometric_transform,
+    "zoom_shift": transforms.zoom_shift,
+}
+
 
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the functions on the card by name."""
-    filters = library("ndimage._filters")
-    kernels = Overlay(
-        None,
-        correlate1d=linear.correlate1d,
-        correlate=linear.correlate,
-        uniform_filter1d=linear.uniform_filter1d,
-        min_or_max_filter1d=ranks.min_or_max_filter1d,
-        min_or_max_filter=ranks.min_or_max_filter,
-        rank_filter=ranks.rank_filter,
+    shared = {
+        "np": Overlay(np, asarray=_asarray, empty=empty, ndarray=(np.ndarray, AscendArray)),
+        "_nd_image": Overlay(None, **_KERNELS),
+        "_ni_support": _support(),
+    }
+    filters = rebuilt(
+        library("ndimage._filters"),
+        {**shared, "_rank_filter_1d": Overlay(None, rank_filter=ranks.rank_filter_1d)},
     )
-    space = rebuilt(
-        filters,
-        {
-            "np": Overlay(np, asarray=_asarray, empty=empty),
-            "_nd_image": kernels,
-            "_ni_support": _support(),
-            "_rank_filter_1d": Overlay(None, rank_filter=ranks.rank_filter_1d),
-        },
-    )
-    return {name: _public(space[name], name) for name in FILTERS if name in space}
+    module = library("ndimage._interpolation")
+    extra = Overlay(getattr(module, "xpx", None), at=At)
+    moved = rebuilt(module, {**shared, "xpx": extra})
+    grey = rebuilt(library("ndimage._morphology"), {**shared, "_filters": Overlay(None, **filters)})
+    spaces = {
+        **dict.fromkeys(FILTERS, filters),
+        **dict.fromkeys(TRANSFORMS, moved),
+        **dict.fromkeys(GREY, grey),
+    }
+    return {name: _public(space[name], name) for name, space in spaces.items() if name in space}
 
 
 def _support() -> Any:
@@ -87,10 +108,27 @@ def _public(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             )
         if is_array(output):
             given["output"] = zeros(output.shape, output.dtype)
-        result = function(*bound.args, **bound.kwargs)
+        if name in ("zoom", "shift") and given["input"].dtype.kind == "c":
+            result = _by_parts(function, bound)
+        else:
+            result = function(*bound.args, **bound.kwargs)
         return _dispatch.into(output, result) if is_array(output) else result
 
     return on_card
+
+
+def _by_parts(function: Callable[..., Any], bound: Any) -> Any:
+    """Real and imaginary parts, for functions that import SciPy's own for that."""
+    given = bound.arguments
+    whole, cval = given["input"], given.get("cval", 0.0)
+    # of complex numbers SciPy forgets grid_mode
+    if given.get("output") is not None or given.get("grid_mode"):
+        raise NeedsHost("options for complex numbers")
+    parts = []
+    for part in ("real", "imag"):
+        given["input"], given["cval"] = getattr(whole, part), getattr(np, part)(cval)
+        parts.append(function(*bound.args, **bound.kwargs)._t)
+    return wrap(torch.complex(*parts))
 
 
 def fall_back(

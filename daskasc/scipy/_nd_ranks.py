@@ -58,6 +58,8 @@ def min_or_max_filter(
     tensor = computed(input, output)
     if not tensor.numel():
         return
+    if structure is not None and not input._t.is_floating_point():
+        raise NeedsHost("integers that wrap around a structure")
     padded = padded_by(tensor, footprint.shape, origins, mode, cval)
     refuse_nan(padded)
     extreme = torch.minimum if minimum else torch.maximum
