@@ -23,18 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 
-MASK = 2**64 - 1
+from daskasc.random._mix import MASK, mixed
+
 _ALTERNATING = 0xAAAAAAAAAAAAAAAA
 _FEWEST_CHANGES = 24
-# shift, then multiplier, of each step of the hash
-STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
-
-
-def mixed(z: int) -> int:
-    """Hash of a number below 2**64: one word."""
-    for shift, multiplier in STEPS:
-        z = ((z ^ (z >> shift)) * multiplier) & MASK
-    return z
 
 
 class SplitMix64:

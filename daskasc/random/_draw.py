@@ -198,6 +198,12 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
     except NeedsHost as reason:
         own = not isinstance(reason, _counts.TooLarge)
 
+    if name == "shuffle":
+        raise TypeError(
+            f"{type(arguments['x']).__name__} cannot be shuffled in place on this card; use "
+            "permutation()"
+        )
+
     def on_host(**given: Any) -> Any:
         if own:
             unset = {"out": None} if "out" in arguments else {}

@@ -17,7 +17,7 @@ import numpy as np
 from daskasc import device
 from daskasc.array._dispatch import is_array
 from daskasc.array._dtypes import torch, twin
-from daskasc.random._arguments import into
+from daskasc.array._storage import from_numpy, wrap_times
 from daskasc.random._integers import below
 from daskasc.random._words import Source, shape_of
 
@@ -31,13 +31,28 @@ def _select(tensor: Any, axis: int, places: Any) -> Any:
     return twin(tensor).index_select(axis, places).view(tensor.dtype)
 
 
+class _Elements:
+    """Tensor of an array's elements, and the way back to an array; times go by their ticks."""
+
+    def __init__(self, source: Source, x: Any) -> None:
+        array = x if is_array(x) or source.host else from_numpy(np.asarray(x))
+        self._times = array.dtype if getattr(array, "_ticks", None) is not None else None
+        self._source = source
+        self.tensor = source.tensor(array if self._times is None else array._ticks)
+
+    def array(self, tensor: Any) -> Any:
+        made = self._source.array(tensor)
+        return made if self._times is None else wrap_times(made, self._times)
+
+
 def permutation(source: Source, x: Any, axis: int) -> Any:
     """As :meth:`numpy.random.Generator.permutation`."""
     if isinstance(x, int | np.integer):
         return source.array(order(source, int(x)))
-    tensor = source.tensor(x if is_array(x) else np.asarray(x))
-    number = _axis(axis, tensor.ndim)
-    return source.array(_select(tensor, number, order(source, tensor.shape[number])))
+    elements = _Elements(source, x)
+    number = _axis(axis, elements.tensor.ndim)
+    places = order(source, elements.tensor.shape[number])
+    return elements.array(_select(elements.tensor, number, places))
 
 
 def _axis(axis: int, ndim: int) -> int:
@@ -53,7 +68,8 @@ def permuted(source: Source, x: Any, axis: Any, out: Any) -> Any:
             raise TypeError("out must be a numpy array or an array on the card")
         if out.shape != np.shape(x):
             raise ValueError("out must have the same shape as x")
-    tensor = source.tensor(x if is_array(x) else np.asarray(x))
+    elements = _Elements(source, x)
+    tensor = elements.tensor
     if axis is None:
         places = order(source, tensor.numel())
         found = _select(tensor.reshape(-1), 0, places).reshape(tensor.shape)
@@ -61,11 +77,16 @@ def permuted(source: Source, x: Any, axis: Any, out: Any) -> Any:
         number = _axis(axis, tensor.ndim)
         places = torch.argsort(source.raw(tuple(tensor.shape)), dim=number)
         found = torch.take_along_dim(twin(tensor), places, number).view(tensor.dtype)
-    return source.array(found) if out is None else into(out, found)
+    made = elements.array(found)
+    if out is None:
+        return made
+    np.copyto(out, made, casting="safe")
+    return out
 
 
 def shuffle(source: Source, x: Any, axis: int) -> None:
     """As :meth:`numpy.random.Generator.shuffle`; arrays on the host are put in order there."""
+    x = getattr(x, "_ticks", x)  # times are in order when their ticks are
     if is_array(x):
         number = _axis(axis, x.ndim)
         x._write(_select(x._t, number, order(source, x.shape[number])))
@@ -102,8 +123,9 @@ def choice(
         places = _one_by_one(source, weights, count).reshape(shape)
     if pool is None:
         return source.array(places)
-    taken = _select(pool, number, places.reshape(-1))
-    return source.array(taken.reshape((*pool.shape[:number], *shape, *pool.shape[number + 1 :])))
+    tensor = pool.tensor
+    taken = _select(tensor, number, places.reshape(-1))
+    return pool.array(taken.reshape((*tensor.shape[:number], *shape, *tensor.shape[number + 1 :])))
 
 
 def _population(source: Source, a: Any, axis: int, count: int) -> tuple[Any, int, int]:
@@ -114,7 +136,7 @@ def _population(source: Source, a: Any, axis: int, count: int) -> tuple[Any, int
         many = int(values.shape[number])
         if not many and count:
             raise ValueError("a cannot be empty unless no samples are taken")
-        return source.tensor(values), number, many
+        return _Elements(source, values), number, many
     try:
         many = operator.index(values.item())
     except TypeError as error:

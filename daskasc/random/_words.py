@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,10 @@ from daskasc import device
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import torch, torch_dtype
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.random._bits import MASK, STEPS, SplitMix64, mixed
+from daskasc.random._mix import MASK, STEPS, mixed
+
+if TYPE_CHECKING:
+    from daskasc.random._bits import SplitMix64
 
 # words computed at a time: on the host they stay in its caches, a card is kept busy
 _HOST_BLOCK = 1 << 16

@@ -16,7 +16,8 @@ from dask.base import tokenize
 from daskasc import random
 from daskasc.errors import DeviceUnavailableError
 from daskasc.random import _words
-from daskasc.random._bits import mixed, of_card
+from daskasc.random._bits import of_card
+from daskasc.random._mix import mixed
 
 GOLDEN = 0x9E3779B97F4A7C15
 # splitmix64.c of Vigna, seeded with 1234567

@@ -66,6 +66,16 @@ def test_permuted_out() -> None:
         random.default_rng(1).permuted(x, out=from_numpy(np.zeros(6, int)))
     with pytest.raises(TypeError, match="card"):
         random.default_rng(1).permuted(x, out=np.zeros((2, 3), int))
+    for out in (np.zeros((2, 3), "i4"), np.zeros((2, 3), "f8")):
+        safe = np.can_cast("i8", out.dtype, "safe")
+        given = from_numpy(out)
+        if safe:
+            assert random.default_rng(1).permuted(x, out=given).dtype == np.float64
+            continue
+        with pytest.raises(TypeError, match="Cannot cast"):
+            np.random.default_rng(1).permuted(x.asnumpy(), out=out)
+        with pytest.raises(TypeError, match="Cannot cast"):
+            random.default_rng(1).permuted(x, out=given)
 
 
 @pytest.mark.parametrize("size", [None, (), 3, (2, 3), (0,)])
@@ -135,6 +145,23 @@ def test_bad_axes() -> None:
             call(from_numpy(np.arange(3)), axis=1)
     with pytest.raises(np.exceptions.AxisError):
         rng.choice(np.arange(3), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["M8[D]", "m8[s]"])
+def test_times_keep_their_unit(dtype) -> None:
+    x = np.array([3, 5, 7, "NaT"], dtype)
+    for given in (x, from_numpy(x)):
+        rng = random.default_rng(1)
+        found = [rng.permutation(given), rng.permuted(given), rng.choice(given, 4, False)]
+        changed = from_numpy(x)
+        rng.shuffle(changed)
+        out = from_numpy(np.zeros(4, dtype))
+        rng.permuted(given, out=out)
+        for each in (*found, changed, out):
+            assert each.dtype == x.dtype
+            np.testing.assert_array_equal(np.sort(each.asnumpy()), np.sort(x))
+    with pytest.raises(TypeError):
+        random.default_rng(1).normal(from_numpy(x), 1.0)
 
 
 def test_bytes() -> None:
