@@ -2,9 +2,9 @@
 
 A name is looked up in the installed SciPy. A ufunc is SciPy's own object, which dispatches on
 arrays (``daskasc.array`` knows its kernel). A function becomes one that computes on the card where
-this package has a form of it, and otherwise on the host. Functions that compute on the host only are
-SciPy's wherever no array of a card is among the arguments (filter designs). Classes and constants
-are SciPy's, too.
+this package has a form of it, and otherwise on the host. Functions that compute on the host only
+are SciPy's wherever no array of a card is among the arguments (filter designs). Classes and
+constants are SciPy's, too.
 """
 
 from __future__ import annotations
