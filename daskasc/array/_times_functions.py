@@ -216,7 +216,7 @@ def joint(values: Any) -> np.dtype[Any]:
 
     for value in values:
         visit(value)
-    dtype: np.dtype[Any] = np.result_type(*types)
+    dtype: np.dtype[Any] = np.result_type(*types) if types else np.dtype(bool)
     if dtype.kind not in "mM":
         raise NeedsHost("times among other arguments")
     return dtype

@@ -175,23 +175,34 @@ def apply(
         if where is not True:
             raise TypeError(f"where= next to {', '.join(kwargs)}= is not supported for times")
         raise NeedsHost(ufunc.__name__)
-    row, dtypes = _loop(ufunc, tuple(map(_type, inputs)), casting)
-    if row is None:
-        raise NeedsHost(ufunc.__name__)
-    tensors = [operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-    require(ufunc.__name__, *tensors)
-    found = row(*tensors)
-    parts = found if isinstance(found, tuple) else (found,)
-    arrays = tuple(
-        _wrapped(part, dtype) for part, dtype in zip(parts, dtypes[ufunc.nin :], strict=True)
-    )
+    types = tuple(map(_type, inputs))
+    if not any(isinstance(kind, np.dtype) and kind.kind in "mM" for kind in types):
+        found = _operators.apply(ufunc, inputs, casting=casting)  # only `out` is of times
+        arrays = found if isinstance(found, tuple) else (found,)
+    else:
+        arrays = _computed(ufunc, inputs, types, casting)
     if out is not None:
         targets = out if isinstance(out, tuple) else (out,)
         arrays = tuple(
             part if target is None else _store(ufunc, part, target, where, casting)
             for part, target in zip(arrays, targets, strict=True)
         )
-    return arrays if isinstance(found, tuple) else arrays[0]
+    return arrays if ufunc.nout > 1 else arrays[0]
+
+
+def _computed(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], types: tuple[Any, ...], casting: str
+) -> tuple[Any, ...]:
+    row, dtypes = _loop(ufunc, types, casting)
+    if row is None:
+        raise NeedsHost(ufunc.__name__)
+    tensors = [operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
+    require(ufunc.__name__, *tensors)
+    found = row(*tensors)
+    parts = found if isinstance(found, tuple) else (found,)
+    return tuple(
+        _wrapped(part, dtype) for part, dtype in zip(parts, dtypes[ufunc.nin :], strict=True)
+    )
 
 
 def _wrapped(tensor: Any, dtype: np.dtype[Any]) -> Any:

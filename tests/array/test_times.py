@@ -354,6 +354,14 @@ def test_out_and_where(dates: np.ndarray[Any, Any]) -> None:
         assert_same(*outs)
     with pytest.raises(TypeError, match="Cannot cast"):
         np.add(from_numpy(dates), 5, out=from_numpy(np.zeros(4)))
+    numbers, steps = np.array([1, 2, -(2**63) + 1, 4]), np.zeros(4, "m8[s]")
+    card = from_numpy(steps)
+    np.subtract(numbers, 1, out=steps)
+    np.subtract(from_numpy(numbers), 1, out=card)
+    assert_same(steps, card)
+    np.minimum(numbers, numbers[2] - 1, out=steps)
+    np.minimum(from_numpy(numbers), numbers[2] - 1, out=card)
+    assert_same(steps, card)
 
 
 @pytest.mark.usefixtures("quiet_fallback")

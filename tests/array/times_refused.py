@@ -6,6 +6,9 @@ The names are those of ``times_examples``.
 # computed on the host, counted
 ON_HOST = """
 np.nanmedian(m)
+np.where(m)
+np.where(m, 1, 2)
+np.compress(m, i)
 np.apply_over_axes(np.max, T, [0])
 np.percentile(M[2:], 30)
 np.quantile(m[2:], 0.3)
