@@ -36,6 +36,7 @@ class RestrictedBackend(CpuBackend):
 
     family = FAMILY
     restricts = True
+    fast_float64 = False
 
 
 def _kernels() -> dict[str, frozenset[str]]:

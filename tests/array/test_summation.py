@@ -19,6 +19,8 @@ from daskasc.array import from_numpy
 from daskasc.array._compensated import pair_sum, two_sum
 from daskasc.errors import ConfigurationError
 
+from .restricted import restricted_card
+
 SHAPES: list[tuple[tuple[int, ...], Any]] = [
     ((40, 17), 1),
     ((40, 100), 1),
@@ -225,3 +227,17 @@ def test_the_mode_comes_from_the_configuration() -> None:
 def test_integers_are_exact_in_any_mode() -> None:
     host = np.arange(10**6, dtype="i4")
     assert from_numpy(host).sum(accumulate="compensated").item() == host.sum()
+
+
+@pytest.mark.parametrize("mode", ["native", "compensated"])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "nansum", "nanmean", "nanvar"])
+def test_a_card_without_float64(name: str, mode: str, no_fallback: None) -> None:
+    host = elements("offset", (300, 400), 5)
+    if name.startswith("nan"):
+        host[3, 5:9] = np.nan
+    wanted = getattr(np, name)(host.astype("f8"), axis=0)
+    with restricted_card() as card, _Dtypes() as dtypes:
+        assert not card.fast_float64
+        found = getattr(da, name)(from_numpy(host), axis=0, accumulate=mode)
+    assert torch.float64 not in dtypes.seen
+    np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5)
