@@ -151,6 +151,7 @@ def test_scheduler_plugins_use_only_pure_parts(name, path):
 WITHOUT_TORCH = [
     "daskasc",
     "daskasc.registration",
+    "daskasc.scipy",
     "daskasc.device",
     "daskasc.collectives",
     "daskasc.planner",

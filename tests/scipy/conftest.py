@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.array.conftest import no_fallback, quiet_fallback
+from tests.array.conftest import no_fallback, quiet_fallback, stand_in
 
-__all__ = ["no_fallback", "quiet_fallback"]
+__all__ = ["no_fallback", "quiet_fallback", "stand_in"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 
 import dask.array as da
 import numpy as np
@@ -80,6 +81,24 @@ def test_order(name, args, kwargs, mode):
     for dtype in ("?", *DTYPES):
         for shape in ((5, 6), (1, 4), (7, 1)):
             check(name, drawn(dtype, shape), *args, mode=mode, cval=1.5, **kwargs)
+
+
+@pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize(
+    "name",
+    "black_tophat grey_closing grey_dilation grey_erosion grey_opening morphological_gradient "
+    "morphological_laplace white_tophat".split(),
+)
+def test_grey_morphology(name):
+    for dtype in ("i2", "u1", "f4", "f8"):
+        a = drawn(dtype, (5, 6))
+        for mode in MODES:
+            check(name, a, 3, mode=mode, cval=1.5)
+            check(name, a, size=(2, 3), origin=(0, -1), mode=mode)
+        check(name, a, footprint=CROSS)
+        if dtype[0] == "f":
+            check(name, a, structure=CROSS * 2.0)
+    check(name, a)
 
 
 @pytest.mark.usefixtures("no_fallback")
@@ -224,6 +243,36 @@ def test_any_window(shape, dtype, mode, cval, data):
     if a.ndim > 1 and footprint.any():  # SciPy reads outside of lines shorter than the window
         check("median_filter", a, footprint=footprint, origin=origins, **options)
         check("minimum_filter", a, footprint=footprint, origin=origins, **options)
+
+
+@pytest.fixture
+def no_float64(stand_in, monkeypatch):
+    """A card that has no kernels for float64."""
+    monkeypatch.setattr(stand_in, "restricts", True, raising=False)
+    monkeypatch.setattr(stand_in, "supports", lambda operator, dtype: dtype != "float64")
+
+
+@pytest.mark.usefixtures("no_float64", "no_fallback")
+def test_a_card_without_float64():
+    a = drawn("f4", (5, 6))
+    for name, args, kwargs in (*LINEAR, *ORDER):
+        check(name, a, *args, **kwargs)
+    for dtype in ("i2", "f8"):
+        with pytest.raises(HostFallbackError, match="sobel"):
+            ndimage.sobel(from_numpy(drawn(dtype, (5, 6))))
+    with pytest.raises(HostFallbackError, match="zoom"):
+        ndimage.zoom(from_numpy(a), 2)
+
+
+def test_functions_are_pickled_by_name():
+    for function in (ndimage.gaussian_filter, ndimage.label):
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_without_an_array_of_a_card_nothing_goes_to_the_host():
+    found = ndimage.generate_binary_structure(2, 1)
+    np.testing.assert_array_equal(found, scipy.ndimage.generate_binary_structure(2, 1))
 
 
 @pytest.mark.usefixtures("no_fallback")
