@@ -26,5 +26,6 @@ from daskasc.array import (  # noqa: F401
     _times_creation,
     _times_functions,
     _times_reductions,
+    _times_sets,
     _writing,
 )
