@@ -27,12 +27,12 @@ def apply_along_axis(
     outer = tuple(rows.shape[:-1])
     if not math.prod(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    flat = rows.reshape(-1, rows.shape[-1])
+    flat = rows.reshape(math.prod(outer), rows.shape[-1])
     parts = [tensor_of(func1d(wrap(row), *args, **kwargs)) for row in flat.unbind(0)]
     # NumPy takes the dtype of the first result
     found = stack([cast(part, parts[0].dtype) for part in parts])
     inner = found.ndim - 1
-    found = found.reshape(*outer, *found.shape[1:])
+    found = found.reshape((*outer, *found.shape[1:]))
     sources = tuple(range(len(outer), len(outer) + inner))
     return wrap(found.movedim(sources, tuple(range(number, number + inner))))
 
@@ -142,7 +142,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
         bits = torch.nn.functional.pad(bits, (0, missing))
     shifts = torch.arange(8, device=bits.device)
     shifts = 7 - shifts if bitorder == "big" else shifts
-    groups = bits.reshape(*bits.shape[:-1], -1, 8)
+    groups = bits.reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
     packed = torch.bitwise_left_shift(groups, shifts).sum(-1).to(torch.uint8)
     return wrap(packed.movedim(-1, number))
 
@@ -162,7 +162,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     shifts = 7 - shifts if bitorder == "big" else shifts
     wide = tensor.movedim(number, -1).to(torch.int64).unsqueeze(-1)
     bits = torch.bitwise_right_shift(wide, shifts) & 1
-    bits = bits.reshape(*bits.shape[:-2], -1).to(torch.uint8)
+    bits = bits.flatten(-2).to(torch.uint8)
     if count is not None:
         length = operator.index(count)
         kept = length if length >= 0 else bits.shape[-1] + length

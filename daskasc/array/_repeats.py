@@ -22,7 +22,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     number = normalize_axis(axis, tensor.ndim)
     length = tensor.shape[number]
     counts = np.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
-    if counts.size and int(counts.min()) < 0:
+    if not counts.size and isinstance(repeats, list | tuple):
+        counts = counts.astype(np.int64)  # NumPy's dtype of an empty list is float64
+    if counts.size and length and int(counts.min()) < 0:
         raise ValueError("repeats may not contain negative values.")
     if counts.size == 1:
         counts = np.broadcast_to(counts.reshape(-1), (length,))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _operators
-from daskasc.array._dispatch import implements, into
+from daskasc.array._dispatch import implements, into, is_array
 from daskasc.array._dtypes import NUMPY, TWINS, cast, promote, torch, torch_dtype
 from daskasc.array._layout import order_of, resolved
 from daskasc.array._reductions import normalize_axes, normalize_axis
@@ -296,8 +296,25 @@ def concatenate(
                 "all the input array dimensions except for the concatenation axis must match "
                 f"exactly; shapes {[tuple(t.shape) for t in tensors]}, axis {number}"
             )
-    result = wrap(torch.cat(common(tensors, dtype, casting), dim=number))
+    if is_array(out):
+        length = sum(t.shape[number] for t in tensors)
+        joined = (*shape[:number], length, *shape[number + 1 :])
+        if out.shape != joined:
+            raise ValueError(f"out has shape {out.shape}; the joined arrays have shape {joined}")
+    target = _target(dtype, out)
+    result = wrap(torch.cat(common(tensors, target, casting), dim=number))
     return result if out is None else into(out, result)
+
+
+def _target(dtype: Any, out: Any) -> Any:
+    """Dtype to which joined arrays are cast: the asked one, or that of `out`."""
+    if out is None:
+        return dtype
+    if dtype is not None:
+        raise TypeError(
+            "concatenate() only takes `out` or `dtype` as an argument, but both were given"
+        )
+    return out.dtype if is_array(out) else None
 
 
 @implements(np.stack)
@@ -311,7 +328,7 @@ def stack(
     if len({tuple(t.shape) for t in tensors}) > 1:
         raise ValueError("all input arrays must have the same shape")
     number = normalize_axis(axis, tensors[0].ndim + 1)
-    result = wrap(torch.stack(common(tensors, dtype, casting), dim=number))
+    result = wrap(torch.stack(common(tensors, _target(dtype, out), casting), dim=number))
     return result if out is None else into(out, result)
 
 
@@ -404,12 +421,17 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """As :func:`numpy.hsplit`."""
-    return split(ary, indices_or_sections, 1 if tensor_of(ary).ndim > 1 else 0)
+    ndim = tensor_of(ary).ndim
+    if not ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ndim > 1 else 0)
 
 
 @implements(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """As :func:`numpy.vsplit`."""
+    if tensor_of(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 

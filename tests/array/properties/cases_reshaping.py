@@ -198,5 +198,5 @@ CASES: dict[str, Case] = {
     "roll": Case(np.roll, rolled()),
     "rot90": Case(np.rot90, rotated()),
     "unravel_index[order]": Case(np.unravel_index, unraveled()),
-    "ravel_multi_index[modes]": Case(np.ravel_multi_index, raveled()),
+    "ravel_multi_index[order]": Case(np.ravel_multi_index, raveled()),
 }
