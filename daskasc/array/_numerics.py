@@ -11,7 +11,7 @@ import numpy as np
 from daskasc.array import _operators
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import NeedsHost, implements, into, is_array
-from daskasc.array._dtypes import NUMPY, cast, torch
+from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._reductions import NO, normalize_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
@@ -19,6 +19,9 @@ from daskasc.array._storage import tensor_of, wrap
 
 def _apply(ufunc: np.ufunc, *operands: Any) -> Any:
     return _operators.apply(ufunc, operands)
+
+
+_WEAK = (int, float, complex)
 
 
 @implements(np.clip)
@@ -38,12 +41,19 @@ def clip(
     low = min if a_min is NO else a_min
     high = max if a_max is NO else a_max
     array = wrap(tensor_of(a))
+    # the bounds' dtypes count together, as in NumPy: a weak one is converted last
+    strong = [b for b in (low, high) if b is not None and b is not NO and type(b) not in _WEAK]
+    if strong:
+        dtype = promote(array.dtype, *(NUMPY[tensor_of(b).dtype] for b in strong))
+        array = wrap(cast(array._t, torch_dtype(dtype)))
     result = array
     if low is not None and low is not NO:
         result = _bounded(np.maximum, result, low)
     if high is not None and high is not NO:
         result = _bounded(np.minimum, result, high)
-    if result is array:
+    if (low is None or low is NO) and (high is None or high is NO):
+        result = _apply(np.positive, array)  # which bool has not
+    elif result is array:
         result = array.copy()
     if kwargs.get("dtype") is not None:
         result = result.astype(kwargs["dtype"])
@@ -184,6 +194,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if mode in ("constant", "empty"):
         values = _pairs(kwargs.get("constant_values", 0), tensor.ndim, tensor)
         return wrap(_pad_constant(tensor, widths, values))
+    for axis, pair in enumerate(widths):
+        if not tensor.shape[axis] and any(pair):
+            raise ValueError(
+                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+            )
     if mode in _STATISTICS or mode == "linear_ramp":
         return _pad_computed(wrap(tensor), widths, mode, kwargs)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
@@ -191,10 +206,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     for axis, (before, after) in enumerate(widths):
         if not (before or after):
             continue
-        if not tensor.shape[axis]:
-            raise ValueError(
-                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-            )
         # NumPy pads the axis numbers; the same elements are then taken on the card
         chosen: Any = mode
         places = np.pad(np.arange(tensor.shape[axis]), (before, after), mode=chosen)

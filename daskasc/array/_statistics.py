@@ -64,14 +64,18 @@ def _between(places: Any, knots: Any, values: Any, left: Any, right: Any) -> Any
     x0, x1 = knots[low], knots[high]
     y0, y1 = values[low], values[high]
     slope = (y1 - y0) / (x1 - x0)
-    found = torch.where(at >= last, values[last], slope * (places - x0) + y0)
+    found = slope * (places - x0) + y0
+    # as NumPy: next to an infinity from the other end, and between equal infinities
+    found = torch.where(torch.isnan(found), slope * (places - x1) + y1, found)
+    found = torch.where(torch.isnan(found) & (y0 == y1), y0, found)
+    found = torch.where(at >= last, values[last], found)
     # NumPy gives the exact value on a knot, whatever the slope
     found = torch.where((places == x0) & (at < last), y0, found)
     first_value = values[0] if left is None else tensor_of(left, values.dtype)
     last_value = values[last] if right is None else tensor_of(right, values.dtype)
     found = torch.where(places < knots[0], first_value, found)
     found = torch.where(places > knots[last], last_value, found)
-    return torch.where(torch.isnan(places), places, found)
+    return torch.where(torch.isnan(places), places if last else values[0], found)
 
 
 def _rows(m: Any, rowvar: bool, dtype: Any) -> Any:

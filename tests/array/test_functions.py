@@ -378,3 +378,27 @@ def test_full_is_cast_unsafely(no_fallback):
                 warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
                 assert_same(np.full(2, value, dtype), da.full(2, value, dtype))
     assert float(da.full((), 2**70, "f8")) == 2.0**70
+
+
+def test_bounds_of_clip_count_together(no_fallback):
+    for dtype in ("?", "i1", "u1", "f4"):
+        for low, high in ((0, np.array(7, "i1")), (0, 2.5), (np.array(1, "f8"), 3), (None, 2)):
+            check(lambda x: np.clip(x, low, high), np.ones(2, dtype))  # noqa: B023
+        check(lambda x: np.clip(x, None, None), np.ones(2, dtype))
+
+
+def test_interpolation_beside_infinities(no_fallback):
+    x = np.array([np.nan, -1.0, 0.5, 1.0, 1.5, 2.0, 9.0])
+    check(np.interp, x, np.array([0.5]), np.array([3.0]))
+    for values in ([np.inf, 1, 2], [1, np.inf, np.inf], [-np.inf, np.inf, 1], [np.nan, 1, 2]):
+        check(np.interp, x, np.array([0.0, 1.0, 2.0]), np.array(values))
+
+
+def test_bits_and_padding_of_nothing(no_fallback):
+    for shape in ((0,), (0, 0), (2, 0), (0, 3)):
+        for axis in (None, *range(len(shape))):
+            check(lambda x: np.packbits(x, axis=axis), np.zeros(shape, bool))  # noqa: B023
+            check(lambda x: np.unpackbits(x, axis=axis), np.zeros(shape, "u1"))  # noqa: B023
+    for mode in ("constant", "edge", "mean", "maximum", "linear_ramp", "wrap"):
+        check(lambda x: np.pad(x, 1, mode), np.zeros(0))  # noqa: B023
+        check(lambda x: np.pad(x, ((0, 0), (1, 1)), mode), np.zeros((0, 2)))  # noqa: B023

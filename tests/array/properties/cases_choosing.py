@@ -256,8 +256,8 @@ CASES: dict[str, Case] = {
     ),
     "insert": Case(np.insert, inserted()),
     "delete": Case(np.delete, deleted()),
-    "unravel_index": Case(np.unravel_index, flat_places()),
-    "ravel_multi_index": Case(np.ravel_multi_index, multi_places()),
+    "unravel_index[bounds]": Case(np.unravel_index, flat_places()),
+    "ravel_multi_index[modes]": Case(np.ravel_multi_index, multi_places()),
     "piecewise": Case(_pieces, st.tuples(arrays(SIGNED + FLOATS), st.sampled_from((1, 3)))),
     "piecewise[one condition]": Case(
         # NumPy itself fails for empty arrays
