@@ -134,6 +134,29 @@ def test_self_time_and_nesting() -> None:
         assert top.start <= call.start <= call.end <= top.end
 
 
+def test_times_count_once() -> None:
+    x = from_numpy(np.array(["2020-01-01", "2021-01-01"], "M8[D]"))
+    with daskasc.profile() as p:
+        later = x + np.timedelta64(1, "D")
+        first = np.min(x)
+    np.testing.assert_array_equal(asnumpy(later), np.array(["2020-01-02", "2021-01-02"], "M8[D]"))
+    assert asnumpy(first) == np.datetime64("2020-01-01")
+    assert p.rows["numpy.add"].errors == p.rows["numpy.min"].errors == 0
+    assert p.rows["numpy.min"].calls == 1
+
+
+def test_functions_of_scipy_are_seen() -> None:
+    pytest.importorskip("scipy")
+    from daskasc.scipy import ndimage, special
+
+    x = from_numpy(np.ones((8, 8)))
+    with daskasc.profile() as p:
+        ndimage.gaussian_filter(x, 1.0)
+        special.erf(x)
+    assert p.rows["scipy.ndimage.gaussian_filter"].calls == 1
+    assert p.rows["scipy.special.erf"].calls == 1
+
+
 @pytest.mark.usefixtures("quiet")
 def test_fallbacks_with_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(TABLE, np.cumsum)

@@ -25,7 +25,7 @@ def _folders() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _is_library(filename: str) -> bool:
-    if filename.startswith(("<", *_folders())):
+    if filename.startswith(("<frozen ", "<__array_function__ ", *_folders())):
         return True
     standard = sysconfig.get_path("stdlib")
     return filename.startswith(standard + "/") and "-packages" not in filename

@@ -17,6 +17,7 @@ import numpy as np
 
 from daskasc.array import _dispatch
 from daskasc.array._dispatch import NeedsHost
+from daskasc.device import observer
 from daskasc.errors import HostConversionError
 from daskasc.scipy._library import library
 
@@ -102,7 +103,7 @@ class Namespace:
         # pickled by reference, as SciPy's functions are
         function.__module__ = f"daskasc.scipy.{self.name}"
         function.__name__ = function.__qualname__ = name
-        return function
+        return observer.observed(full)(function)
 
 
 def _holds_array(value: Any) -> bool:
