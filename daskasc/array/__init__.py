@@ -37,7 +37,6 @@ from daskasc.array._creation import (
     zeros_like,
 )
 from daskasc.array._dispatch import TABLE
-from daskasc.array._kernels import observe
 from daskasc.array._interchange import from_dlpack, synchronize
 from daskasc.array._namespace import find
 from daskasc.array._ranges import linspace
@@ -66,7 +65,6 @@ __all__ = [
     "full_like",
     "linalg",
     "linspace",
-    "observe",
     "ones",
     "ones_like",
     "solve_triangular",
