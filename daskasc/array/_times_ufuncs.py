@@ -33,10 +33,9 @@ _SCALARS = (int, float, complex)
 
 
 def _keep(found: Any, *times: Any) -> Any:
-    """NaT where one of the operands is."""
-    for ticks in times:
-        found = found.masked_fill(is_nat(ticks), NAT)
-    return found
+    """NaT where one of the operands is; `found` is new and written into."""
+    nat = functools.reduce(operator.or_, map(is_nat, times))
+    return found.masked_fill_(nat, NAT)
 
 
 def last(ticks: Any) -> Any:

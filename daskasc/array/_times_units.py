@@ -66,7 +66,7 @@ def convert(ticks: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
     result = ticks
     for step in found:
         result = step(result)
-    return result.masked_fill(is_nat(ticks), NAT)
+    return result.masked_fill_(is_nat(ticks), NAT)
 
 
 @functools.lru_cache(maxsize=1024)

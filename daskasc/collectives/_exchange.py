@@ -249,7 +249,7 @@ def _rebuild(
         raw = buffer[start + offset : start + offset + length] if buffer is not None else None
         if kind == "device":
             place = group.backend.torch_device
-            times = dtype if "64[" in dtype or dtype in ("datetime64", "timedelta64") else None
+            times = dtype if dtype.startswith(("datetime64", "timedelta64")) else None
             target = torch.int64 if times else getattr(torch, dtype)
             if not length or raw is None:
                 return _on_card(torch.empty(shape, dtype=target, device=place), times)
