@@ -30,7 +30,7 @@ def library(name: str) -> ModuleType:
         importlib.import_module("scipy")
     except ModuleNotFoundError as error:
         raise MissingLibraryError(
-            "daskasc.scipy needs SciPy 1.11 or later, which is not installed; install it with "
+            "daskasc.scipy needs SciPy 1.13 or later, which is not installed; install it with "
             'pip install "daskasc[scipy]"'
         ) from error
     return importlib.import_module(f"scipy.{name}")

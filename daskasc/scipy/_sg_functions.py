@@ -38,6 +38,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         "array_namespace": lambda *_: namespace,
         "sp_fft": fft,
         "ndimage": ndimage,
+        "_init_nd_shape_and_axes": _shape_and_axes,
     }
     tools_module = library("signal._signaltools")
     tools = rebuilt(
@@ -114,6 +115,12 @@ def _numpy() -> Any:
         return value if dtype is None else value.astype(dtype, copy=False)
 
     return Overlay(np, asarray=asarray, empty=empty, zeros=zeros)
+
+
+def _shape_and_axes(x: Any, shape: Any, axes: Any) -> Any:
+    """SciPy's, which in some versions converts the array for its shape."""
+    form = np.broadcast_to(np.zeros(()), x.shape)
+    return library("fft._helper")._init_nd_shape_and_axes(form, shape, axes)
 
 
 def _extra(module: Any) -> Any:

@@ -16,8 +16,11 @@ from daskasc.scipy._library import At, Overlay, library, rebuilt
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the functions by name."""
     module = library("special._logsumexp")
+    ours = {"array_namespace": lambda *_, **__: namespace}
+    helpers = rebuilt(library("_lib._array_api"), ours)
+    used = {name: helpers[name] for name in vars(module) if name.startswith("xp_")}
     extra = Overlay(getattr(module, "xpx", None), at=At)
-    sums = rebuilt(module, {"array_namespace": lambda *_: namespace, "xpx": extra})
+    sums = rebuilt(module, {**used, **ours, "xpx": extra})
     basic = rebuilt(library("special._basic"), {"asarray": namespace.asarray})
     return {
         **{name: _uploading(sums[name]) for name in ("logsumexp", "softmax", "log_softmax")},

@@ -113,7 +113,9 @@ def page() -> str:
         "their names and go to the host: counted, said once, and an error where "
         "`daskasc.fallback` is `error`. The table is `daskasc/scipy/coverage.py`; the tests run "
         "every row and compare with SciPy. `scipy.special`'s ufuncs are the same objects in "
-        "`daskasc.scipy.special`, so `scipy.special.erf(x)` works on an AscendArray, too."
+        "`daskasc.scipy.special`, so `scipy.special.erf(x)` works on an AscendArray, too. "
+        "Arguments are checked by the installed SciPy's own code; with other versions than this "
+        "one more may go to the host."
     )
     lines = ["# Coverage of SciPy", "", *textwrap.wrap(intro, 100), ""]
     for name, names in CARD.items():
