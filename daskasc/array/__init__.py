@@ -41,6 +41,7 @@ from daskasc.array._interchange import from_dlpack, synchronize
 from daskasc.array._namespace import find
 from daskasc.array._ranges import linspace
 from daskasc.array._storage import from_numpy
+from daskasc.array._support import support
 from daskasc.array._times import TimeArray
 from daskasc.array._triangular import solve_triangular
 
@@ -68,6 +69,7 @@ __all__ = [
     "ones",
     "ones_like",
     "solve_triangular",
+    "support",
     "synchronize",
     "zeros",
     "zeros_like",

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _guard
+from daskasc.array import _dispatch, _guard, _index_copy
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
 
@@ -128,30 +128,11 @@ def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None
         source = _last_wins(view, advanced, source)
     # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
     view, source = twin(view), twin(source)
-    if not (device.current().restricts and _copy_at(view, advanced, source)):
-        torch.ops.aten.index_put_(view, advanced, source)
-
-
-def _copy_at(view: Any, advanced: list[Any], source: Any) -> bool:
-    """Write by ``index_copy_``, the documented way on Atlas A2; False if the index has no such form.
-
-    It has one if all axes are indexed and their elements lie side by side, or only one axis is.
-    Places named several times have one value, so that the order of writing does not matter.
-    """
-    axes = [axis for axis, entry in enumerate(advanced) if entry is not None]
-    shape = _result_shape(view, advanced)
-    if len(axes) == view.ndim and view.is_contiguous():
-        entries = torch.broadcast_tensors(*advanced)
-        places = entries[0]
-        for length, entry in zip(view.shape[1:], entries[1:], strict=True):
-            places = places * length + entry
-        values = _broadcast(source, shape).reshape(-1)
-        view.view(-1).index_copy_(0, places.reshape(-1), values)
-        return True
-    if len(axes) == 1 and advanced[axes[0]].ndim == 1:
-        view.index_copy_(axes[0], advanced[axes[0]], _broadcast(source, shape))
-        return True
-    return False
+    if device.current().restricts:
+        values = _broadcast(source, _result_shape(view, advanced))
+        if _index_copy.copy_at(view, advanced, values):
+            return
+    torch.ops.aten.index_put_(view, advanced, source)
 
 
 def _is_mask_only(tensor: Any, index: Any) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
+from daskasc.device._undocumented import UNDOCUMENTED as UNDOCUMENTED
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8")
 UNSIGNED = ("uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -109,6 +111,16 @@ _A2 = (
 
 FAMILIES: dict[str, tuple[Limit, ...]] = {"ascend-a2": _A2, "cuda": (), "cpu": ()}
 
+# used by this package, with dtypes documented and no gap, or made of what the table has: torch's
+# views, and what makes, fills and copies tensors
+DOCUMENTED = frozenset(
+    """
+    arange broadcast_tensors cat clone complex conj empty empty_like eye fft_fft fft_ifft
+    from_numpy full full_like movedim ones ones_like promote_types result_type searchsorted
+    split stack tensor view_as_complex view_as_real zeros zeros_like
+    """.split()
+)
+
 # limits that no dtype expresses: what, and how this package keeps to it
 NOTES: dict[str, tuple[tuple[str, str], ...]] = {
     "ascend-a2": (
@@ -152,14 +164,14 @@ def limits(family: str, operator: str) -> list[Limit]:
         There is no such family.
     """
     rows = FAMILIES[family]
-    found = [row for row in rows if operator in row.operators.split()]
-    return found or [row for row in rows if torch_name(operator) in row.operators.split()]
+    found = [row for row in rows if torch_name(operator) in row.operators.split()]
+    return found or [row for row in rows if operator in row.operators.split()]
 
 
 def limit(family: str, operator: str, dtype: str) -> Limit | None:
     """Return the row that says an operator lacks a dtype, or None."""
     table = lacking(family)
-    rows = table.get(operator) or table.get(torch_name(operator)) or {}
+    rows = table.get(torch_name(operator)) or table.get(operator) or {}
     return rows.get(dtype)
 
 
