@@ -106,7 +106,8 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     """As :func:`numpy.asfortranarray`."""
-    return _in_order(asarray(a, dtype), "F")
+    made = asarray(a, dtype)
+    return _in_order(made, "F") if made.ndim else wrap(made._t.reshape(1))
 
 
 def _in_order(array: Any, order: Any) -> Any:

@@ -402,3 +402,8 @@ def test_bits_and_padding_of_nothing(no_fallback):
     for mode in ("constant", "edge", "mean", "maximum", "linear_ramp", "wrap"):
         check(lambda x: np.pad(x, 1, mode), np.zeros(0))  # noqa: B023
         check(lambda x: np.pad(x, ((0, 0), (1, 1)), mode), np.zeros((0, 2)))  # noqa: B023
+
+
+def test_fortran_order_of_no_axes(no_fallback):
+    assert np.asfortranarray(np.array(1.0)).shape == (1,)
+    assert da.asfortranarray(from_numpy(np.array(1.0))).shape == (1,)

@@ -100,6 +100,42 @@ def grids(draw: st.DrawFn) -> Call:
     return Call(tuple(axes_), kwargs)
 
 
+def _as(name: str) -> Callable[..., Any]:
+    """Conversions, which NumPy's functions do not hand to other libraries' arrays."""
+
+    def function(x: Any, dtype: Any) -> Any:
+        found = getattr(np if isinstance(x, np.ndarray) else da, name)(x, dtype)
+        orders = {"ascontiguousarray": "C_CONTIGUOUS", "asfortranarray": "F_CONTIGUOUS"}
+        assert found.flags[orders.get(name, "WRITEABLE")]
+        return found
+
+    return function
+
+
+def _form(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Dtype and shape of new elements whose values are not set."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return found.dtype, found.shape
+
+    return call
+
+
+def _shared(x: Any) -> Any:
+    parts = (x, x[:1], x[1:].T, x.copy())
+    return [np.may_share_memory(x, part) for part in parts if part.size]
+
+
+def _share_nothing(x: Any) -> Any:
+    return np.shares_memory(x, x.copy()), np.shares_memory(x, x) if x.size else False
+
+
+CONVERTED = st.tuples(
+    arrays(ALL, special=False, reverse=False), st.sampled_from((None, "f4", "c16"))
+)
+
+
 @st.composite
 def nested(draw: st.DrawFn) -> Call:
     """Lists of arrays and numbers as arguments of ``array``."""
@@ -147,6 +183,17 @@ CASES: dict[str, Case] = {
     "hanning": made("hanning", SIZES),
     "kaiser": made("kaiser", SIZES, st.sampled_from((0.0, 1.0, 8.6, 14))),
     "fromfunction": Case(_fromfunction, shapes(1, 3).map(lambda shape: (_ON_CARD, shape))),
+    **{
+        name: Case(_as(name), CONVERTED)
+        for name in "asarray asanyarray ascontiguousarray asfortranarray asarray_chkfinite".split()
+    },
+    "asarray_chkfinite[special]": Case(
+        _as("asarray_chkfinite"), arrays(ALL, reverse=False).map(lambda x: (x, None))
+    ),
+    "empty": Case(_form(both("empty")), st.tuples(st.just(_ON_CARD), shapes() | COUNTS)),
+    "empty_like": Case(_form(np.empty_like), likenesses()),
+    "may_share_memory": Case(_shared, arrays(COMMON, shapes(1, 3)).map(lambda x: (x,))),
+    "shares_memory": Case(_share_nothing, arrays(COMMON, shapes(1, 3)).map(lambda x: (x,))),
     "meshgrid": Case(np.meshgrid, grids()),
     "array": Case(_array, nested()),
     "zeros_like": Case(np.zeros_like, likenesses()),

@@ -164,7 +164,7 @@ def _powers(x: Any, y: Any) -> Any:
     return x**y
 
 
-FEW = "add multiply divide maximum equal power arctan2 floor_divide bitwise_and logical_or".split()
+FEW = "add divide maximum equal power bitwise_and".split()
 # the least integers to the power of others: as in cases_ufuncs
 _POWERS = operands(2, REALS)
 
