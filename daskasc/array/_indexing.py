@@ -16,14 +16,13 @@ checked against their axis before a kernel sees them, because a device would rea
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _guard, _index_copy
+from daskasc.array import _dispatch, _duplicates, _guard, _index_copy
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
 
@@ -125,7 +124,7 @@ def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None
     if source.untyped_storage().data_ptr() == view.untyped_storage().data_ptr():
         source = source.clone()
     if source.numel() > 1 and repeats:
-        source = _last_wins(view, advanced, source)
+        source = _duplicates.last_wins(view, advanced, source)
     # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
     view, source = twin(view), twin(source)
     if device.current().restricts:
@@ -138,54 +137,6 @@ def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None
 def _is_mask_only(tensor: Any, index: Any) -> bool:
     """Whether the index is one mask, whose places are all different."""
     return _whole_mask(tensor, index) is not None
-
-
-def _last_wins(view: Any, advanced: list[Any], source: Any) -> Any:
-    """Values in which places that the index names several times all have the last one's.
-
-    torch writes duplicates in any order; NumPy's last one stays. Where an element is named again,
-    its value is replaced by the last one's, so that the order does not matter.
-    """
-    axes = [axis for axis, entry in enumerate(advanced) if entry is not None]
-    entries = torch.broadcast_tensors(*(advanced[axis] for axis in axes))
-    count = entries[0].numel()
-    if count < 2:
-        return source
-    places = torch.zeros((), dtype=torch.int64, device=view.device)
-    for axis, entry in zip(axes, entries, strict=True):
-        places = places * view.shape[axis] + entry
-    last = _last_of_each(places.reshape(-1), math.prod(view.shape[axis] for axis in axes))
-    if last is None:
-        return source
-    shape = _result_shape(view, advanced)
-    width = entries[0].ndim
-    adjacent = axes == list(range(axes[0], axes[-1] + 1))
-    start = axes[0] if adjacent else 0
-    full = _broadcast(source, shape).movedim(
-        tuple(range(start, start + width)), tuple(range(width))
-    )
-    signed = twin(full)
-    flat = signed.reshape(count, *signed.shape[width:]).index_select(0, last)
-    moved_back = flat.reshape(signed.shape).movedim(
-        tuple(range(width)), tuple(range(start, start + width))
-    )
-    return moved_back.view(full.dtype) if signed is not full else moved_back
-
-
-def _last_of_each(places: Any, space: int) -> Any:
-    """For each entry the number of the last entry with the same place; None if all differ."""
-    count = places.shape[0]
-    # scatter_reduce is documented as missing on Atlas A2
-    if space <= 8 * count + 4096 and not device.current().restricts:
-        numbers = torch.arange(count, device=places.device)
-        winner = torch.zeros(space, dtype=torch.int64, device=places.device)
-        return winner.scatter_reduce_(0, places, numbers, "amax").index_select(0, places)
-    ordered, order = torch.sort(places, stable=True)
-    if not bool((ordered[1:] == ordered[:-1]).any()):
-        return None
-    last = torch.empty_like(order)
-    last[order] = order[torch.searchsorted(ordered, ordered, right=True) - 1]
-    return last
 
 
 def store(target: Any, source: Any) -> None:
