@@ -129,7 +129,10 @@ NOTES: dict[str, tuple[tuple[str, str], ...]] = {
         ("unique may return both zeros", "not used; unique sorts"),
         ("sum(dtype=) is not supported", "converted first"),
         ("matmul takes at most 6 axes, where at most 7", "the host computes"),
-        ("tensors of uint16, uint32 and uint64 cannot be made", "made as signed, viewed"),
+        (
+            "tensors of uint16, uint32 and uint64 cannot be made",
+            "functions make them signed and view them; uploads send them as they are",
+        ),
         ("negative strides do not exist", "x[::-1] is a copy"),
     ),
     "cuda": (),
