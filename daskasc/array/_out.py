@@ -73,8 +73,23 @@ for _name in _PLAIN:
         _FLOATS[_name] = rows.ROWS[_name]
 
 
-def written(ufunc: np.ufunc, operands: tuple[Any, ...], target: Any) -> bool:
-    """Compute a ufunc straight into an array if that is possible; whether it was.
+def _rows() -> dict[tuple[np.ufunc, Any], tuple[Callable[..., Any], Any]]:
+    found: dict[tuple[np.ufunc, Any], tuple[Callable[..., Any], Any]] = {}
+    for dtypes, table in ((_FLOAT_DTYPES, _FLOATS), (_INTEGER_DTYPES, _INTEGERS)):
+        for dtype in dtypes:
+            for name, function in table.items():
+                found[getattr(np, name), dtype] = function, dtype
+            for name, function in _COMPARISONS.items():
+                found[getattr(np, name), dtype] = function, torch.bool
+    return found
+
+
+# (ufunc, torch dtype of the operands) -> torch's function, and the dtype of its result
+_ROWS = _rows()
+
+
+def planned(ufunc: np.ufunc, operands: tuple[Any, ...], target: Any) -> tuple[Any, ...] | None:
+    """What computes a ufunc straight into an array: arguments of :func:`run`, or None.
 
     Parameters
     ----------
@@ -84,34 +99,35 @@ def written(ufunc: np.ufunc, operands: tuple[Any, ...], target: Any) -> bool:
     target : AscendArray
         A writable array.
     """
-    name = ufunc.__name__
-    out = getattr(target, "_t", None)
-    if out is None or rows.NAMES.get(ufunc) is None:
-        return False
-    tensors = [
-        value._t if is_array(value) and hasattr(value, "_t") else value for value in operands
-    ]
-    first = tensors[0]
-    if not isinstance(first, torch.Tensor):
-        return False
+    out, first = getattr(target, "_t", None), getattr(operands[0], "_t", None)
+    if out is None or first is None:
+        return None
     dtype = first.dtype
-    if name in _COMPARISONS:
-        wanted, function = torch.bool, _COMPARISONS[name]
-        if dtype not in _FLOAT_DTYPES and dtype not in _INTEGER_DTYPES:
-            return False
-    else:
-        table = _FLOATS if dtype in _FLOAT_DTYPES else _INTEGERS
-        found = table.get(name)
-        if found is None or (dtype not in _FLOAT_DTYPES and dtype not in _INTEGER_DTYPES):
-            return False
-        wanted, function = dtype, found
-    if out.dtype is not wanted or not _has_kernel(name, dtype):
-        return False
+    row = _ROWS.get((ufunc, dtype))
+    if row is None or out.dtype is not row[1] or not _has_kernel(ufunc.__name__, dtype):
+        return None
     if dtype is torch.float64 and device_policy():
-        return False
-    if not all(_usable(value, name, dtype, out) for value in tensors) or not _fits(tensors, out):
-        return False
+        return None
+    tensors = []
+    for value in operands:
+        tensor = getattr(value, "_t", None) if is_array(value) else value
+        if tensor is not out and not _usable(tensor, ufunc.__name__, dtype, out):
+            return None
+        tensors.append(tensor)
+    return (row[0], tensors, out) if _fits(tensors, out) else None
+
+
+def run(function: Callable[..., Any], tensors: list[Any], out: Any) -> None:
+    """Compute into `out`."""
     function(*tensors, out=out)
+
+
+def written(ufunc: np.ufunc, operands: tuple[Any, ...], target: Any) -> bool:
+    """Compute a ufunc straight into an array if that is possible; whether it was."""
+    plan = planned(ufunc, operands, target)
+    if plan is None:
+        return False
+    run(*plan)
     return True
 
 
@@ -138,12 +154,15 @@ def _usable(value: Any, name: str, dtype: Any, out: Any) -> bool:
 
 def _fits(tensors: list[Any], out: Any) -> bool:
     """Whether the result has the target's shape, and the target's elements are all different."""
-    shape = tuple(out.shape)
-    shapes = [tuple(t.shape) for t in tensors if isinstance(t, torch.Tensor)]
-    if any(given != shape for given in shapes):
+    shape = out.shape
+    others = [t.shape for t in tensors if isinstance(t, torch.Tensor) and t.shape != shape]
+    if others:
+        shapes = [tuple(t.shape) for t in tensors if isinstance(t, torch.Tensor)]
         try:
-            if np.broadcast_shapes(*shapes) != shape:
+            if np.broadcast_shapes(*shapes) != tuple(shape):
                 return False
         except ValueError:
             return False
+    if out.is_contiguous():
+        return True
     return all(step or size < 2 for step, size in zip(out.stride(), shape, strict=True))

@@ -115,7 +115,12 @@ def _call(
         if len(out) == 1 and where is True and (dtype is None or out[0].dtype == dtype):
             target = out[0]
             if _dispatch.is_array(target) and not getattr(target, "_copied", False):
-                if _out.written(ufunc, inputs, target):
+                plan = _out.planned(ufunc, inputs, target)
+                if plan is not None:
+                    if (who := observer.active) is not None:
+                        who.run(_dispatch.name_of(ufunc), _out.run, plan, {})
+                    else:
+                        _out.run(*plan)
                     return target
         wanted = None if dtype is None else np.dtype(dtype)
         result = _operators.apply(ufunc, inputs, wanted, casting)
