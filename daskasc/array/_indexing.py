@@ -425,7 +425,7 @@ def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
 def _check_element(value: Any, dtype: np.dtype[Any]) -> None:
     """Raise NumPy's error for an array or a sequence as the value of one element."""
     sequence = type(value) in (list, tuple)
-    if not (sequence or getattr(value, "ndim", 0)):
+    if not (sequence or getattr(value, "ndim", 0) > 0):
         return
     if dtype.kind == "b" and not sequence and value.size == 1:
         return
