@@ -62,13 +62,16 @@ def _stirling(x: Any) -> Any:
 
 
 def _moderate(x: Any) -> Any:
-    """Arguments below ``_LARGE`` in size, by the recurrence."""
+    """Arguments below ``_LARGE`` in size, by the recurrence; waits for the card to see how far."""
     factor = torch.ones_like(x)
-    for _ in range(int(_LARGE)):
+    if not x.numel():
+        return factor
+    least, largest = (float(edge) for edge in torch.aminmax(x))
+    for _ in range(max(0, math.floor(largest) - 2)):
         high = x >= 3
         x = torch.where(high, x - 1, x)
         factor = torch.where(high, factor * x, factor)
-    for _ in range(int(_LARGE) + 2):
+    for _ in range(max(0, 2 - math.floor(least))):
         low = x < 2
         factor = torch.where(low, factor / x, factor)
         x = torch.where(low, x + 1, x)

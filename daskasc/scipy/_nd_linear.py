@@ -49,9 +49,9 @@ def correlate1d(
     else:
         total = line.narrow(axis, half, length) * values[half]
         for place in range(half):
-            pair = line.narrow(axis, place, length).clone()
             other = line.narrow(axis, count - 1 - place, length)
-            _add(total, pair.add_(other, alpha=sign), values[place], output)
+            pair = torch.add(line.narrow(axis, place, length), other, alpha=sign)
+            _add(total, pair, values[place], output)
     store(output, total)
 
 
