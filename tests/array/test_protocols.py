@@ -297,3 +297,17 @@ def test_zero_dimensions() -> None:
             except np.exceptions.AxisError:
                 continue
             assert function(one).tolist() == expected.tolist()
+
+
+@pytest.mark.usefixtures("no_fallback")
+def test_imaginary_parts_are_set_and_real_arrays_are_their_own_conjugates() -> None:
+    host = np.array([1 + 2j, 3 - 1j])
+    card = from_numpy(host)
+    card.imag += 1
+    host.imag += 1
+    np.testing.assert_array_equal(card.asnumpy(), host)
+    for dtype in ("?", "i4", "f4", "c8"):
+        real = np.ones(2, dtype)
+        assert from_numpy(real).conj().dtype == real.conj().dtype
+    with pytest.raises(TypeError, match="imaginary"):
+        from_numpy(np.ones(2)).imag = 1
