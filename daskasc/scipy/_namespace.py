@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch
+from daskasc.array import _dispatch, _guard
 from daskasc.array._dispatch import NeedsHost
 from daskasc.device import observer
 from daskasc.errors import HostConversionError
@@ -90,7 +90,7 @@ class Namespace:
         def function(*args: Any, **kwargs: Any) -> Any:
             if on_card is not None:
                 try:
-                    return on_card(*args, **kwargs)
+                    return _guard.run(on_card, args, kwargs)
                 except (NeedsHost, HostConversionError):
                     pass
                 except NotImplementedError as error:

@@ -205,3 +205,15 @@ def test_every_row_names_a_function_of_torch_or_numpy() -> None:
 
 
 __all__ += ["down", "written"]
+
+
+def test_scipy_functions_are_kept_to_the_kernels() -> None:
+    special = pytest.importorskip("scipy.special")
+    from daskasc.scipy import ndimage
+
+    x = np.linspace(0.1, 3, 12).reshape(3, 4)
+    for name in ("erf", "gammaln", "expit", "xlogy"):
+        operands = [x] * getattr(special, name).nin
+        check(getattr(special, name), *operands)
+    found = ndimage.gaussian_filter(from_numpy(x), 1.0)
+    assert found.shape == x.shape
