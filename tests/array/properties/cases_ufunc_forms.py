@@ -165,12 +165,15 @@ def _powers(x: Any, y: Any) -> Any:
 
 
 FEW = "add divide maximum equal power bitwise_and".split()
+# not power: where a negative integer power is refused and the cast of the result as well, either
+# error may come first
+STORED = [name for name in FEW if name != "power"]
 # the least integers to the power of others: as in cases_ufuncs
 _POWERS = operands(2, REALS)
 
 CASES: dict[str, Case] = {
-    **{f"{name}[out]": Case(stored(getattr(np, name)), with_out(2)) for name in FEW},
-    **{f"{name}[where]": Case(stored(getattr(np, name)), with_out(2, True)) for name in FEW},
+    **{f"{name}[out]": Case(stored(getattr(np, name)), with_out(2)) for name in STORED},
+    **{f"{name}[where]": Case(stored(getattr(np, name)), with_out(2, True)) for name in STORED},
     **{f"{name}[dtype]": Case(getattr(np, name), with_dtype()) for name in FEW},
     **{f"{name}[casting]": Case(getattr(np, name), with_casting()) for name in FEW},
     **{f"{name}[operator]": Case(f, operands(2, ALL)) for name, f in OPERATORS.items()},
