@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import dask.config
@@ -153,10 +154,32 @@ def resolve(
     return tuple(BFLOAT16 if t == half else t for t in found)
 
 
+_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+
+
+def safe_rule(casting: Any, types: Iterable[Any], ufunc: np.ufunc) -> Any:
+    """A casting rule for ``ufunc.resolve_dtypes``, which crashes on "equiv" in NumPy 2.4.6.
+
+    For native byte orders, which cards have alone, "no" is the same rule; but for Python scalars,
+    which NumPy refuses under "equiv" alone, unless integers are compared.
+    """
+    if casting != "equiv":
+        return casting
+    types = tuple(types)
+    compared = ufunc.__name__ in _COMPARISONS and int in types
+    if compared and all(isinstance(t, type) or t.kind in "iu" for t in types):
+        return "no"
+    for kind in types:
+        if isinstance(kind, type):  # by class: np.dtype("f8") == float is True
+            raise TypeError(f"cannot cast Python {kind.__name__} under the casting rule 'equiv'")
+    return "no"
+
+
 def _loop(
     ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any, casting: Any
 ) -> tuple[np.dtype[Any], ...]:
     unset = (None,) * ufunc.nout
+    casting = safe_rule(casting, types, ufunc)
     if dtype is None:
         return tuple(ufunc.resolve_dtypes((*types, *unset), casting=casting))
     signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout

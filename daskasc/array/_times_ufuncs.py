@@ -23,7 +23,7 @@ import numpy as np
 
 from daskasc.array import _dispatch, _operators
 from daskasc.array._dispatch import NeedsHost, implements_for_times, is_array, require
-from daskasc.array._dtypes import cast, result, torch, torch_dtype
+from daskasc.array._dtypes import cast, result, safe_rule, torch, torch_dtype
 from daskasc.array._storage import wrap, wrap_times
 from daskasc.array._times_convert import host, operand, truncated
 from daskasc.array._times_units import NAT, is_nat
@@ -146,7 +146,7 @@ def _loop(
 ) -> tuple[Row | None, tuple[np.dtype[Any], ...]]:
     """Row and dtypes of NumPy's loop; raises NumPy's TypeError where it has none."""
     unset = (None,) * ufunc.nout
-    dtypes = tuple(ufunc.resolve_dtypes((*types, *unset), casting=casting))
+    dtypes = tuple(ufunc.resolve_dtypes((*types, *unset), casting=safe_rule(casting, types, ufunc)))
     letters = "".join(_LETTERS.get(dtype.kind, "q") for dtype in dtypes[: ufunc.nin])
     name = ufunc.__name__
     return ROWS.get(f"{name}:{letters}") or ROWS.get(name), dtypes

@@ -12,7 +12,7 @@ import numpy as np
 
 from daskasc.array import _dispatch, _guard, _operators, _out
 from daskasc.array._dispatch import NeedsHost
-from daskasc.array._dtypes import torch, torch_dtype
+from daskasc.array._dtypes import safe_rule, torch, torch_dtype
 from daskasc.array._elementwise import NAMES
 from daskasc.array._kernels import SCALARS
 from daskasc.array._storage import tensor_of, wrap
@@ -143,6 +143,7 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], signature: Any, casting: 
             types.append(type(value) if type(value) in SCALARS else np.asarray(value).dtype)
     unset = (None,) * ufunc.nout
     # raises NumPy's TypeError where there is no such loop, or the casting rule forbids it
+    casting = safe_rule(casting, types, ufunc)
     loop = ufunc.resolve_dtypes((*types, *unset), signature=signature, casting=casting)  # type: ignore[arg-type]
     operands = tuple(
         wrap(tensor_of(value, torch_dtype(dtype)))

@@ -312,3 +312,12 @@ def test_vecdot_is_refused_as_numpys(no_fallback):
     for shapes in (((2,), ()), ((), ()), ((2,), (3,)), ((2, 3), (3,)), ((0,), (0,))):
         for dtype in ("f4", "u2", "i4", "?"):
             check(np.vecdot, *(np.ones(shape, dtype) for shape in shapes))
+
+
+def test_equiv_casting_beside_scalars(no_fallback):
+    # NumPy's own resolve_dtypes crashes the process on it
+    for value in (1, 1.5, True):
+        for dtype in ("f4", "i4", "?"):
+            for ufunc in (np.add, np.equal, np.less):
+                check(lambda x, u=ufunc, v=value: u(x, v, casting="equiv"), np.ones(3, dtype))
+    check(lambda x: np.add(x, 1, casting="equiv", signature=(None, None, "f4")), np.ones(3, "f4"))
