@@ -103,7 +103,7 @@ def _right_shift(a: Any, b: Any) -> Any:
 
 def _power(a: Any, b: Any) -> Any:
     if is_integer(a):
-        if a.dtype not in UNSIGNED and bool((b < 0).any()):
+        if a.dtype not in UNSIGNED and a.numel() and bool((b < 0).any()):
             raise ValueError("Integers to negative integer powers are not allowed.")
         return torch.pow(a, b)
     if a.dtype in COMPLEX:

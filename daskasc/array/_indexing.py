@@ -277,7 +277,8 @@ def _expand(tensor: Any, index: Any) -> list[Any]:
         start = place + (missing if place >= at else 0)
         first_axis = sum(1 for e in entries[:start] if e is not None and not isinstance(e, _Flag))
         wanted = tuple(tensor.shape[first_axis : first_axis + mask.ndim])
-        if tuple(mask.shape) != wanted:
+        # as NumPy, which does not look at axes of length 0
+        if any(n and n != length for n, length in zip(mask.shape, wanted, strict=True)):
             raise IndexError(
                 f"boolean index did not match indexed array: its shape is {tuple(mask.shape)}, "
                 f"the axes it indexes have {wanted}"

@@ -266,3 +266,12 @@ def test_values_under_a_full_mask_have_one_axis():
     check(assign, np.zeros((2, 2)), mask, np.ones(2))
     check(assign, np.array(1.0), np.True_, np.ones((1, 1)))
     check(assign, np.array(1.0), (False, ...), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (3, 0), (3,), (2, 2)])
+def test_masks_of_length_0_fit_any_axis(shape):
+    check(lambda x, m: x[m], np.arange(6.0).reshape(2, 3), np.zeros(shape, bool))
+
+
+def test_powers_of_nothing_may_be_negative():
+    check(np.power, np.empty((1, 0), "i4"), np.array([[-1]], "i4"))

@@ -159,6 +159,8 @@ COMPLEX_LINES = st.tuples(
     arrays(NUMBERS, LINE, special=False), arrays(COMPLEX, LINE, special=False), MODES
 )
 
+RULES = "NumPy computes the rules doane and stone"
+
 CASES: dict[str, Case] = {
     "diff": Case(np.diff, differences()),
     "ediff1d": Case(np.ediff1d, ends()),
@@ -180,8 +182,8 @@ CASES: dict[str, Case] = {
     "corrcoef": Case(
         np.corrcoef, covered(weights=False), atol=1e-6, zeros=False
     ),  # by float32 variances
-    "histogram": Case(np.histogram, counted(several=True)),
-    "histogram_bin_edges": Case(np.histogram_bin_edges, counted()),
+    "histogram": Case(np.histogram, counted(several=True), host=RULES),
+    "histogram_bin_edges": Case(np.histogram_bin_edges, counted(), host=RULES),
     "histogramdd": Case(np.histogramdd, counted_in_space(False)),
     "histogram2d": Case(np.histogram2d, counted_in_space(True)),
 }

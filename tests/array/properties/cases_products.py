@@ -120,7 +120,7 @@ CASES: dict[str, Case] = {
     "tensordot": Case(np.tensordot, summed_over(), zeros=False),
     "einsum": Case(np.einsum, subscripted(), zeros=False),
     "kron": Case(np.kron, PAIRS),
-    "cross": Case(np.cross, crossed(), zeros=False),
+    "cross": Case(np.cross, crossed(), zeros=False, host="deprecated 2-vectors are NumPy's"),
     "linalg.cross": Case(np.linalg.cross, matrices(False, 2, 2)),
     "linalg.outer": Case(np.linalg.outer, PAIRS),
     "linalg.matmul": Case(np.linalg.matmul, matrices(), zeros=False),

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from daskasc import device
 from daskasc.array import AscendArray, asnumpy
 from daskasc.errors import HostFallbackError
-from tests.array.properties.strategies import Call, Case, Strided
+from tests.array.properties.strategies import COMMON, Call, Case, Strided
 
 # relative to the larger of one and the value, by bytes of a real number
 TOLERANCE = {2: 1e-2, 4: 3e-5, 8: 1e-11}
@@ -47,11 +48,29 @@ def public(error: Exception) -> type:
     return Exception
 
 
-def run(case: Case, drawn: Any) -> None:
-    """Compare one call on the card with NumPy's."""
+def is_common(value: Any) -> bool:
+    """Whether all arrays of an argument have dtypes that a card has to compute itself."""
+    if isinstance(value, Strided):
+        return value.base.dtype in COMMON
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype in COMMON
+    if type(value) in (list, tuple):
+        return all(map(is_common, value))
+    return type(value) is not dict or all(map(is_common, value.values()))
+
+
+def run(case: Case, drawn: Any, on_card: bool) -> None:
+    """Compare one call on the card with NumPy's.
+
+    With `on_card` set, a call on common dtypes must not be computed on the host, unless the case
+    says why it may be.
+    """
     call = drawn if isinstance(drawn, Call) else Call(tuple(drawn), {})
     expected, refused = outcome(case, call, "host")
+    before = device.counters.fallbacks()
     found, error = outcome(case, call, "card")
+    if on_card and refused is None and not case.host and is_common((call.args, call.kwargs)):
+        assert device.counters.fallbacks() == before, "computed on the host"
     if refused is not None:
         assert error is not None, f"NumPy raises {refused!r}; the card gives {found!r}"
         assert isinstance(error, public(refused)), f"NumPy raises {refused!r}; the card {error!r}"

@@ -46,6 +46,8 @@ class Case(NamedTuple):
         Whether the signs of zeros are compared.
     exact : bool
         Whether real values must be equal to the last bit.
+    host : str
+        Why some calls on common dtypes may be computed on the host.
     """
 
     function: Callable[..., Any]
@@ -54,6 +56,7 @@ class Case(NamedTuple):
     atol: float = 0.0
     zeros: bool = True
     exact: bool = False
+    host: str = ""
 
 
 class Call(NamedTuple):
