@@ -55,7 +55,7 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
         return (view if view.ndim else view.clone()), False
     if _dispatch.is_array(index):
         mask = _as_entry(index)
-        if mask.dtype is torch.bool and mask.ndim:
+        if mask.dtype is torch.bool and mask.ndim and mask.shape == tensor.shape[: mask.ndim]:
             return _under_mask(tensor, mask), False
     plan = _plan(tensor, index)
     view = plan.view
@@ -67,13 +67,8 @@ def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
 
 
 def _under_mask(tensor: Any, mask: Any) -> Any:
-    """Elements, or rows, where a mask over leading axes is True."""
+    """Elements, or rows, where a mask of the leading axes' shape is True."""
     width = mask.ndim
-    if mask.shape != tensor.shape[:width]:
-        raise IndexError(
-            f"boolean index did not match indexed array: its shape is {tuple(mask.shape)}, "
-            f"the array's is {tuple(tensor.shape)}"
-        )
     if width > 1:
         tensor, mask = tensor.flatten(0, width - 1), mask.flatten()
     return gather(tensor, [mask.nonzero().view(-1), *(None,) * (tensor.ndim - 1)])
