@@ -59,3 +59,20 @@ def test_the_example_runs_as_printed(tmp_path):
         exact = ds["t2m"].astype("f8")
         expected = exact - exact.sel(time=slice("1961", "1990")).mean("time")
         np.testing.assert_allclose(written["t2m"], expected, atol=1e-4)
+
+
+def test_the_example_on_one_card_runs_as_printed():
+    (code,) = (
+        block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "from_numpy" in block
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "(90, 180)" in done.stdout
+    assert "numpy.subtract" in done.stdout
+    assert "cumsum" in done.stdout
