@@ -36,6 +36,7 @@ _SUBMODULES = (
     "planner",
     "profiling",
     "random",
+    "scipy",
     "xr",
 )
 

@@ -137,6 +137,15 @@ def test_torch_npu_is_named_in_the_device_layer_only():
                     assert layer(name) == "daskasc.device", f"{path}:{node.lineno} uses torch.npu"
 
 
+def test_every_public_package_is_an_attribute_of_the_first():
+    import daskasc
+
+    folders = {path.parent.name for path in (ROOT / "daskasc").glob("[a-z]*/__init__.py")}
+    assert folders - {"registration"} <= set(dir(daskasc))
+    assert folders - {"registration"} <= set(daskasc._SUBMODULES)
+    assert daskasc.scipy.__name__ == "daskasc.scipy"
+
+
 PLUGINS = list(modules("scheduler_plugins"))
 
 

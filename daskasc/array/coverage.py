@@ -90,7 +90,7 @@ HOST: dict[str, str] = {
 EXCLUDED: dict[str, str] = {
     "asmatrix": "np.matrix is a subclass of ndarray that NumPy advises against",
     "bmat": "builds np.matrix; block does the same for arrays",
-    "frompyfunc": "makes ufuncs over Python objects",
+    "frompyfunc": "the ufuncs that it makes run on the host and give a NumPy array of objects",
     "fromregex": "makes structured arrays, which torch has not",
     "get_include": "path of NumPy's C headers",
     "info": "prints NumPy's documentation",
@@ -146,10 +146,20 @@ def page() -> str:
         "`daskasc.array.fft`), as are the methods of ufuncs (`reduce`, `accumulate`, `reduceat`, "
         "`outer`, `at`)."
     )
+    conversions = (
+        "NumPy does not dispatch its conversions by their first argument: of an array on a card "
+        "`np.array(x)`, `np.asarray(x)`, `np.asanyarray(x)`, `np.asarray_chkfinite(x)`, "
+        "`np.ascontiguousarray(x)`, `np.asfortranarray(x)` and `np.require(x)` are implicit "
+        "conversions to the host, which raise `HostConversionError`. `daskasc.array.asarray(x)` "
+        "and its like keep it on the card, as does `like=x` where NumPy has that argument (all "
+        "but `asarray_chkfinite`): these are what the list below means."
+    )
     lines = [
         "# Coverage of NumPy",
         "",
         *textwrap.wrap(intro, 100),
+        "",
+        *textwrap.wrap(conversions, 100),
         "",
         "| kind | functions | meaning |",
         "|---|---|---|",

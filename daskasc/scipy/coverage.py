@@ -99,6 +99,30 @@ HOST: dict[str, dict[str, str]] = {
 }
 
 
+_USE = """```bash
+pip install "daskasc[scipy]"
+```
+
+```python
+import daskasc.device
+
+daskasc.device.attach("cpu", 0)
+
+# a stand-in card; on workers of a cluster the card is there already
+import numpy as np
+from daskasc.array import from_numpy
+from daskasc.scipy import ndimage
+
+field = from_numpy(np.random.default_rng(0).normal(size=(2, 180, 360)).astype("f4"))
+smooth = ndimage.gaussian_filter(field, sigma=2.0, axes=(1, 2))
+print(type(smooth).__name__, smooth.dtype, smooth.shape)
+```
+
+prints `AscendArray float32 (2, 180, 360)`. SciPy's own `scipy.ndimage` and `scipy.signal` take no
+array of a card.
+"""
+
+
 def page() -> str:
     """Return the documentation page, in Markdown."""
     counts = {name: len(set(library(name).__all__)) for name in CARD}
@@ -117,7 +141,7 @@ def page() -> str:
         "Arguments are checked by the installed SciPy's own code; with other versions than this "
         "one more may go to the host."
     )
-    lines = ["# Coverage of SciPy", "", *textwrap.wrap(intro, 100), ""]
+    lines = ["# Coverage of SciPy", "", _USE, *textwrap.wrap(intro, 100), ""]
     for name, names in CARD.items():
         lines += [f"## `daskasc.scipy.{name}`", "", "On the card:", ""]
         lines += textwrap.wrap(", ".join(f"`{each}`" for each in sorted(names)), 100)
