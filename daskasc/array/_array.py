@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _interchange, _layout, _operators, _storage
+from daskasc.array import _dispatch, _indexing, _interchange, _layout, _masks, _operators, _storage
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._methods import NumPyMethods
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
@@ -299,7 +299,9 @@ class AscendArray(NumPyMethods):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         for kind in types:
             if kind is not AscendArray and kind is not np.ndarray:
-                return NotImplemented
+                if not issubclass(kind, np.ma.MaskedArray):
+                    return NotImplemented
+                args, kwargs = _masks.plain_call(args, kwargs)
         return _dispatch.call(func, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _indexing, _layout
+from daskasc.array import _dispatch, _indexing, _layout, _masks
 from daskasc.array._dispatch import F, implements
 from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
@@ -87,7 +87,7 @@ def asarray(
         return wrap(made.clone() if copy and made is tensor else made)
     if dtype is not None and not _dispatch.is_array(a) and not _nested_arrays(a):
         # converted by NumPy, so that Python integers out of range raise as they do there
-        return from_numpy(np.asarray(a, dtype))
+        return from_numpy(np.asarray(_masks.plain(a), dtype))
     tensor = tensor_of(a)
     return wrap(tensor if dtype is None else cast(tensor, torch_dtype(dtype)))
 

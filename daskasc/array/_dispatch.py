@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from daskasc import config, device
-from daskasc.array import _guard
+from daskasc.array import _guard, _masks
 from daskasc.array._guard import NeedsHost as NeedsHost
 from daskasc.device import observer
 from daskasc.errors import HostFallbackError, HostFallbackWarning, UnsupportedDTypeError
@@ -275,11 +275,10 @@ class _Down:
 
 def _up(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        array = np.asarray(value)
         try:
-            return from_host(array)
+            return from_host(value if _masks.is_masked(value) else np.asarray(value))
         except UnsupportedDTypeError:
-            return value  # strings, objects, records: not for cards, and visible by their type
+            return value  # strings, objects, masks: not for cards, and visible by their type
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_up, value))
     if type(value) in (list, tuple):

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _duplicates, _guard, _index_copy
+from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
 
@@ -303,10 +303,11 @@ def _as_entry(item: Any) -> Any:
     if isinstance(item, list | tuple):
         if any(_dispatch.is_array(part) for part in item):
             return tensor_of(item)
-        item = np.asarray(item)
+        item = np.asarray(_masks.plain(item))
         if not item.size:
             item = item.astype(np.intp)
     if isinstance(item, np.ndarray):
+        item = _masks.plain(item)
         if item.dtype.kind not in "iub":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         return item

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _indexing
+from daskasc.array import _indexing, _masks
 from daskasc.array._dispatch import implements, implements_for_times, is_array
 from daskasc.array._dtypes import BFLOAT16, COMPLEX, NUMPY, torch
 from daskasc.array._operators import can_cast
@@ -72,7 +72,7 @@ def copy_from(target: Any, source: Any, casting: str = "same_kind") -> None:
         _check_cast(NUMPY[source.dtype], target, casting)
         _copy_on_card(target._t, source)
         return
-    host = np.asarray(source)
+    host = np.asarray(_masks.plain(source))
     device.torch_dtype(host.dtype)
     _check_cast(host.dtype.newbyteorder("="), target, casting)
     while host.ndim > target.ndim and host.shape[0] == 1:
@@ -185,7 +185,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             return _from_host_tensor(plain(x), copy)
         tensor = adopt(x)
     elif isinstance(x, np.ndarray):
-        return _from_host(x, copy)
+        return _from_host(_masks.plain(x), copy)
     elif not hasattr(type(x), "__dlpack__"):
         raise TypeError(f"{type(x).__name__} has no __dlpack__; use daskasc.array.asarray")
     else:

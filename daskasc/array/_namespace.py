@@ -16,6 +16,7 @@ import numpy as np
 
 from daskasc.array import _dispatch
 from daskasc.array._dispatch import TABLE, is_array
+from daskasc.array._masks import is_masked, plain_call
 from daskasc.array._summation import NAMES as SUMS
 from daskasc.array._summation import accumulating
 
@@ -50,7 +51,9 @@ def _on_card(function: Callable[..., Any], module: str, name: str) -> Callable[.
     def on_card(*args: Any, **kwargs: Any) -> Any:
         # a Dask array, an xarray object and the like dispatch NumPy's function themselves
         if any(map(_is_foreign, args)):
-            return function(*args, **kwargs)
+            if not any(map(is_masked, args)):
+                return function(*args, **kwargs)
+            args, kwargs = plain_call(args, kwargs)
         return implementation(function, args, kwargs)
 
     implementation = _summed if name in SUMS and module == "daskasc.array" else _dispatch.call

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _kernels, _storage
+from daskasc.array import _kernels, _masks, _storage
 from daskasc.array._dispatch import (
     MeetsTimes,
     NeedsHost,
@@ -41,6 +41,9 @@ def accepts(value: Any, cls: Any) -> bool:
     """Whether an operand is for this package to handle."""
     kind = type(value)
     if kind is cls or kind in _SCALARS or kind in (np.ndarray, bool, list, tuple):
+        return True
+    if _masks.is_masked(value):
+        _masks.plain(value)  # names the remedy, which NumPy's "no implementation" would not
         return True
     return isinstance(value, np.generic)
 

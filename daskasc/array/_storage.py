@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch
+from daskasc.array import _dispatch, _masks
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.device import observer
-from daskasc.errors import UnsupportedDTypeError
 
 _new = object.__new__
 _class: Any = None
@@ -96,7 +95,7 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
     Parameters
     ----------
     array : array_like
-        May be changed when this returns.
+        May be changed when this returns. An AscendArray is returned itself.
     blocking : bool, optional
         False: the copy runs behind the caller, out of pinned buffers. It is queued on the calling
         thread's current stream (``with torch.npu.stream(s)`` chooses another), ahead of whatever
@@ -105,8 +104,20 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
     Raises
     ------
     UnsupportedDTypeError
-        The dtype has no representation on a card.
+        The dtype has no representation on a card, or elements are masked.
+    TypeError
+        A list or tuple holds arrays of the card.
     """
+    kind = type(array)
+    if kind is not np.ndarray:
+        if _dispatch.is_array(array):
+            return array
+        if (kind is list or kind is tuple) and _holds_array(array):
+            raise TypeError(
+                f"from_numpy takes host memory; the {kind.__name__} holds arrays on a card. Use "
+                "daskasc.array.array(...), or np.stack(...) for arrays of one shape"
+            )
+        array = _masks.plain(array)
     host = np.asarray(array)
     if host.dtype.kind in "mM":
         # of the same byte order, which the upload turns
@@ -131,11 +142,7 @@ def tensor_of(value: Any, dtype: Any = None) -> Any:
 def _upload(value: Any) -> Any:
     if _dispatch.is_array(value):
         raise _dispatch.MeetsTimes(_dispatch.NO_NUMBERS)
-    if isinstance(value, np.ma.MaskedArray):
-        raise UnsupportedDTypeError(
-            "masked arrays have no form on the card; fill them first, for instance with NaN"
-        )
-    host = np.asarray(value)
+    host = np.asarray(_masks.plain(value))
     torch_dtype(host.dtype)
     return _send(host)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _storage, _times_convert, _times_methods
+from daskasc.array import _dispatch, _masks, _storage, _times_convert, _times_methods
 from daskasc.array._array import AscendArray
 from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
 from daskasc.array._storage import wrap_times
@@ -167,8 +167,11 @@ class TimeArray(AscendArray):
     __array_ufunc__ = _times_methods.array_ufunc
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if not all(issubclass(kind, AscendArray) or kind is np.ndarray for kind in types):
+        known = (AscendArray, np.ma.MaskedArray)
+        if not all(issubclass(kind, known) or kind is np.ndarray for kind in types):
             return NotImplemented
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in types):
+            args, kwargs = _masks.plain_call(args, kwargs)
         return _dispatch.with_times(func, args, kwargs)
 
     # -- containers

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _operators
+from daskasc.array import _masks, _operators
 from daskasc.array._dispatch import is_array, require
 from daskasc.array._dtypes import COMPLEX, NUMPY, cast, is_float, torch, torch_dtype
 from daskasc.array._storage import from_numpy, wrap, wrap_times
@@ -113,8 +113,7 @@ def of_any(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, list | tuple) and holds_array(value):
         parts = [of_any(item, dtype) for item in value]
         return wrap(torch.stack([part._t for part in parts]))
-    if isinstance(value, np.ma.MaskedArray):
-        raise UnsupportedDTypeError("masked arrays have no form on the card; fill them first")
+    value = _masks.plain(value)
     given = value if isinstance(value, np.ndarray) else np.asarray(value)
     made = np.empty(given.shape, dtype)
     made[...] = given if given.ndim else value

@@ -8,6 +8,7 @@ import numpy as np
 
 from daskasc.array import _creation
 from daskasc.array._dispatch import implements_for_times, is_array
+from daskasc.array._masks import plain
 from daskasc.array._storage import from_numpy, wrap_times
 from daskasc.array._times_convert import holds_array, is_times, of_any
 from daskasc.array._times_functions import joint
@@ -36,7 +37,7 @@ def asarray(
         if wanted.kind in "mM":
             return wrap_times(of_any(a, wanted), wanted)
         return asarray(a).astype(wanted)
-    return from_numpy(np.asarray(a, dtype))
+    return from_numpy(np.asarray(plain(a), dtype))
 
 
 @implements_for_times(np.array)
