@@ -221,6 +221,25 @@ def test_rounding_that_a_subtraction_brings_out(monkeypatch: pytest.MonkeyPatch)
     assert report.first.verdict == "inherits"
     assert report.reproduction is not None
     assert report.reproduction.size == 8 or report.reproduction.size == 1
+    assert report.drifted, "nothing is left of the digits"
+
+
+def test_an_anomaly_carries_rounding_and_does_not_drift(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = TABLE[np.mean]
+
+    def rounded(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return right(a, *args, **kwargs) * np.float32(1 + 6e-7)
+
+    monkeypatch.setitem(TABLE, np.mean, rounded)
+    temperatures = np.random.default_rng(0).normal(280, 5, (200, 8)).astype("f4")
+    report = compare(lambda t: (t - np.mean(t, axis=0)) / np.float32(5), temperatures)
+    assert not report.drifted
+    assert report.accumulated
+    assert [op.verdict for op in report.operators] == ["", "inherits", "inherits"]
+    first, second = str(report).splitlines()[:2]
+    assert first == "no drift in 3 operators, but rounding has grown"
+    assert second.startswith("operator.sub carries rounding of earlier operators")
+    assert "\ninherits: right by itself; its operands differed already" in str(report)
 
 
 def test_control_flow_follows_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

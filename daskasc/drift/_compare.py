@@ -13,10 +13,10 @@ from daskasc import config
 from daskasc.drift._calls import Call, Form, Operand, Outcome, evaluate
 from daskasc.drift._differences import Measure, Tolerance
 from daskasc.drift._pair import Pair
-from daskasc.drift._recorder import Recorder
+from daskasc.drift._recorder import Recorder, raised_by_comparison, where_raised
 from daskasc.drift._report import Report, Reproduction, reproduction
 from daskasc.drift._shrink import shrink
-from daskasc.drift._tree import rebuild
+from daskasc.drift._tree import leaves, rebuild
 from daskasc.drift._write import function_name
 
 
@@ -45,19 +45,50 @@ def compare(
         Prints as a table; ``.drifted``, ``.first``, ``.operators``, ``.reproduction``, and what the
         function returned or raised.
 
+    Raises
+    ------
+    TypeError
+        `function` is not one, an argument is an array of Dask or Xarray, or the tolerance is no
+        number.
+    ValueError
+        The tolerance is negative.
+
     Notes
     -----
     Operators are compared in the thread that calls them; each result is copied to the host for
     it, and the whole run takes several times as long as the function. Host fallbacks are not said
     (the table marks them), and forbidden ones (``daskasc.fallback: error``) are drift.
     """
+    if not callable(function):
+        raise TypeError(
+            "the first argument must be a function, and its arguments follow: "
+            f"compare(function, x, y); the first one is of type {_kind(function)}"
+        )
     if not isinstance(tolerance, Tolerance):
-        tolerance = Tolerance() if tolerance is None else Tolerance(ulps=float(tolerance))
+        tolerance = Tolerance() if tolerance is None else Tolerance(ulps=tolerance)
+    for leaf in leaves((args, kwargs)):
+        _refuse_lazy(leaf)
     mode = config.fallback()
     with dask.config.set({"daskasc.fallback": "silent" if mode == "warn" else mode}):
         recorder, report = _run(function, args, kwargs, tolerance)
         found = _reproduce(function, args, kwargs, recorder, report)
     return replace(report, reproduction=found)
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
+def _refuse_lazy(value: Any) -> None:
+    """Raise for arrays that are followed no further, with the way to get NumPy's from them."""
+    if type(value).__module__.split(".")[0] == "xarray":
+        remedy = "pass its .values (of a data set, those of its variables)"
+    elif dask.is_dask_collection(value):
+        remedy = "pass the NumPy array that its .compute() gives"
+    else:
+        return
+    raise TypeError(f"compare follows NumPy arrays, an argument is a {_kind(value)}: {remedy}")
 
 
 def _run(
@@ -70,12 +101,25 @@ def _run(
         result = function(*own_args, **own_kwargs)
     except Exception as error:
         report.error = error
+        report.raised = _raised(error, recorder)
     else:
         report.result = recorder.host(result)
         report.card_result = rebuild(
             result, lambda leaf: leaf._card.asnumpy() if isinstance(leaf, Pair) else leaf
         )
     return recorder, report
+
+
+def _raised(error: Exception, recorder: Recorder) -> str:
+    """Side and place of what the function raised, in words."""
+    side = "on both sides"
+    if error is recorder.raised:
+        if recorder.card_raised is None:
+            side = "on NumPy's side"
+    elif raised_by_comparison(error):
+        side = "by compare itself, whose arrays follow no such use"
+    place = where_raised(error)
+    return f"{side} at {place}" if place else side
 
 
 def _reproduce(

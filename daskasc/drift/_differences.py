@@ -8,8 +8,9 @@ they may differ by more ulps, and by as many rounding errors of the largest term
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,28 @@ class Tolerance:
     rtol: float | Mapping[str, float] = 0.0
     signed_zeros: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number of ulps.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A bound is not a number, or negative or NaN.
+        """
+        for name in ("ulps", "accumulated", "rtol"):
+            given = getattr(self, name)
+            values = given.values() if isinstance(given, Mapping) else (given,)
+            for value in values:
+                if value is None and name == "accumulated":
+                    continue
+                if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                    raise TypeError(
+                        f"{name} of a tolerance is {value!r}; it has to be a number, or a mapping "
+                        "from dtype names to numbers"
+                    )
+                if not float(value) >= 0:
+                    raise ValueError(f"{name} of a tolerance is {value!r}; it has to be 0 or more")
+
     def allowed(self, dtype: str, own: bool) -> float:
         """Ulps allowed for a dtype; `own` for an elementwise operator on its own."""
         if own:
@@ -76,11 +99,15 @@ class Difference:
         Both sides in words.
     ulps : float
         Largest distance in units in the last place; 0 where that has no meaning.
+    rounding : bool
+        Whether it may be rounding alone: floating-point values, no further apart than half of the
+        digits of the largest value of the result.
     """
 
     kind: str
     text: str
     ulps: float = 0.0
+    rounding: bool = False
 
 
 @dataclass(frozen=True)
@@ -265,7 +292,12 @@ def _measure_floats(one: Any, other: Any, name: str, tolerance: Tolerance, bound
     far = float(ulps.max(initial=0.0))
     if beyond.any():
         worst = np.where(beyond, ulps, -1.0)
-        return _at(one, other, (worst == worst.max()).reshape(shape), "value", far, beyond.sum())
+        most = float(np.max(distance, where=beyond, initial=0.0))
+        whole = float(np.max(magnitude, where=np.isfinite(magnitude), initial=0.0))
+        rounding = most <= whole * 2.0 ** (-_PRECISION[name] / 2)
+        found = _at(one, other, (worst == worst.max()).reshape(shape), "value", far, beyond.sum())
+        assert found.difference is not None
+        return replace(found, difference=replace(found.difference, rounding=rounding))
     if tolerance.signed_zeros and zeros.any():
         return _at(one, other, zeros.reshape(shape), "zero", 0.0)
     return Measure(None, far, bool(same.all()))

@@ -125,6 +125,26 @@ class Pair:
             target=target,
         )
 
+    def __daskasc_scipy__(
+        self, name: str, on_card: Any, scipys: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a function of daskasc.scipy: SciPy's own on NumPy's side."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            given = leaves((args, kwargs))
+            chosen = on_card if any(isinstance(v, AscendArray) for v in given) else scipys
+            return chosen(*args, **kwargs)
+
+        return self._recorder.run(
+            name,
+            function,
+            args,
+            kwargs,
+            Form("function", name),
+            # a second array may be the one that results are written to
+            writes=sum(isinstance(leaf, Pair) for leaf in leaves((args, kwargs))) > 1,
+        )
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         def convert(array: Any) -> Any:
             return array.copy() if isinstance(array, np.ndarray | np.generic) else array.__array__()

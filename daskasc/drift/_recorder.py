@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,6 +52,8 @@ class Recorder:
         The first operator that drifts on its own, ready to repeat.
     depends_on_layout : bool
         Whether that operator drifts only with the memory layout its operands had.
+    raised, card_raised : Exception or None
+        What the last operator raised on either side.
     """
 
     def __init__(self, pair: Any, tolerance: Tolerance) -> None:
@@ -59,6 +62,8 @@ class Recorder:
         self.operators: list[Operator] = []
         self.first_call: Call | None = None
         self.depends_on_layout = False
+        self.raised: Exception | None = None
+        self.card_raised: Exception | None = None
 
     # -- arrays of both sides
 
@@ -126,12 +131,14 @@ class Recorder:
         )
         host = attempt(function, self.host(args), self.host(kwargs))
         error = host.error if isinstance(host, Failure) else None
+        self.raised, self.card_raised = error, None
         if isinstance(error, Warning | FloatingPointError):
             # the program asked for it (warnings as errors, np.errstate): no word about values
             raise error
         before = device.counters.fallbacks()
         card = attempt(function, self.card(args), self.card(kwargs))
         on_host = device.counters.fallbacks() != before
+        self.card_raised = card.error if isinstance(card, Failure) else None
         seen, shown = host, card
         if target is not None and not isinstance(host, Failure):
             seen = target._host
@@ -254,6 +261,21 @@ def _where() -> str:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
-    name = frame.f_code.co_filename
-    here = os.getcwd() + os.sep
-    return f"{name.removeprefix(here)}:{frame.f_lineno}"
+    return _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def where_raised(error: BaseException) -> str:
+    """``file:line`` of the program's innermost frame in a traceback; empty where it has none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if not frame.filename.startswith(_OWN)]
+    return _place(ours[-1].filename, ours[-1].lineno) if ours else ""
+
+
+def raised_by_comparison(error: BaseException) -> bool:
+    """Whether an error comes from this package's own code, for instance an unknown attribute."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return len(frames) > 1 and frames[-1].filename.startswith(os.path.dirname(__file__) + os.sep)
+
+
+def _place(name: str, line: int | None) -> str:
+    return f"{name.removeprefix(os.getcwd() + os.sep)}:{line}"

@@ -9,6 +9,15 @@ from daskasc.drift._calls import Call, Outcome, to_host
 from daskasc.drift._differences import Difference, Failure
 from daskasc.drift._write import expression, script
 
+_VERDICTS = {
+    "drifts": "the card gives another result than NumPy from NumPy's own operands",
+    "inherits": "right by itself; its operands differed already, by what earlier operators did",
+}
+_NOTHING = (
+    "nothing was compared: no operator ran on an array among the arguments. Pass NumPy arrays "
+    "(not lists) of numbers, bools or times; arrays that the function makes are not followed"
+)
+
 
 @dataclass(frozen=True)
 class Operator:
@@ -102,6 +111,8 @@ class Report:
         What the function gave on either side, arrays on the card in NumPy's form.
     error : Exception or None
         What the function raised, and both results are then None.
+    raised : str
+        On which side and where it raised; empty if it did not.
     reproduction : Reproduction or None
         Smallest input of the first operator that drifts.
     """
@@ -110,6 +121,7 @@ class Report:
     result: Any = None
     card_result: Any = None
     error: Exception | None = None
+    raised: str = ""
     reproduction: Reproduction | None = None
 
     @property
@@ -129,8 +141,20 @@ class Report:
 
     @property
     def drifted(self) -> bool:
-        """Whether any result left the tolerance."""
-        return self.first is not None
+        """Whether an operator is wrong by itself, or a result differs by more than rounding.
+
+        Rounding of many operators that has grown beyond the tolerance, but not into half of the
+        digits of a result, is :attr:`accumulated` only.
+        """
+        grown = (op.accumulated for op in self.operators)
+        return self.first_own is not None or any(
+            found is not None and not found.rounding for found in grown
+        )
+
+    @property
+    def accumulated(self) -> bool:
+        """Whether any result left the tolerance, be it by the rounding of earlier operators."""
+        return self.first_accumulated is not None
 
     def __str__(self) -> str:
         lines = [self._headline(), ""]
@@ -140,19 +164,38 @@ class Report:
         for row in table:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
             lines.append("  ".join(cells).rstrip())
+        if not self.operators:
+            del lines[1:]
+        verdicts = {op.verdict for op in self.operators}
+        told = [f"{word}: {meaning}" for word, meaning in _VERDICTS.items() if word in verdicts]
+        if told:
+            lines += ["", *told]
         if self.reproduction is not None:
             lines += ["", "smallest input found:", str(self.reproduction)]
         return "\n".join(lines)
 
     def _headline(self) -> str:
         count = len(self.operators)
+        after = f"{count} operator" if count == 1 else f"{count} operators"
+        said = ""
+        if self.error is not None:
+            text = " ".join(str(self.error).split()) or "no message"
+            said = f"the program raised {type(self.error).__name__}: {text}, {self.raised}, "
+            said += f"after {after}\n"
+        if not count:
+            return said + _NOTHING
         if self.first is None:
-            return f"no drift in {count} operators"
+            return f"{said}no drift in {after}" + (" up to there" if said else "")
         op, found = self.first, self.first.own or self.first.accumulated
         assert found is not None
-        how = "drifts" if op.own is not None else "carries rounding beyond the tolerance"
+        if not self.drifted:
+            said += f"no drift in {after}, but rounding has grown\n"
+        how = "drifts"
+        if op.own is None:
+            how = "carries rounding of earlier operators beyond the tolerance"
         text = f"{op.name} {how} ({found.kind}), operator {op.number} of {count} at {op.where}: "
         text += found.text
+        text = said + text
         later = self.first_accumulated
         if op.own is not None and later is not None and later.number != op.number:
             text += (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -33,12 +34,16 @@ def script(call: Call) -> str:
     else:
         lines = [f"print(repr({statement}))"]
     made = [f"{name} = place({array(operand.array)})" for operand, name in names.items()]
+    imports, places = ["import numpy as np"], "for place in (np.asarray, from_numpy):"
+    if call.form.text.startswith("scipy."):
+        imports += [f"import {call.form.text.rpartition('.')[0]}", "import daskasc.scipy"]
+        places = "for place, scipy in ((np.asarray, scipy), (from_numpy, daskasc.scipy)):"
     return "\n".join(
         [
-            "import numpy as np",
+            *imports,
             "from daskasc.array import from_numpy",
             "",
-            "for place in (np.asarray, from_numpy):",
+            places,
             *(f"    {line}" for line in (*made, *lines)),
         ]
     )
@@ -84,8 +89,12 @@ def function_name(function: Any) -> str:
     name = getattr(function, "__name__", None)
     if name is None:
         return repr(function)
-    if getattr(np, name, None) is function:
+    # not getattr: NumPy warns of names that it had once (np.str)
+    if vars(np).get(name) is function:
         return f"np.{name}"
+    if isinstance(function, np.ufunc):
+        special = vars(sys.modules.get("scipy.special", np))
+        return f"scipy.special.{name}" if special.get(name) is function else str(name)
     module = getattr(function, "__module__", "") or ""
     if module.startswith("numpy"):
         return f"np{module.removeprefix('numpy')}.{name}"

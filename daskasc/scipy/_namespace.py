@@ -88,6 +88,9 @@ class Namespace:
 
         @functools.wraps(scipys)
         def function(*args: Any, **kwargs: Any) -> Any:
+            other = _other_kind((args, kwargs))
+            if other is not None:
+                return other.__daskasc_scipy__(full, function, scipys, args, kwargs)
             if on_card is not None:
                 try:
                     return _guard.run(on_card, args, kwargs)
@@ -104,6 +107,15 @@ class Namespace:
         function.__module__ = f"daskasc.scipy.{self.name}"
         function.__name__ = function.__qualname__ = name
         return observer.observed(full)(function)
+
+
+def _other_kind(value: Any) -> Any:
+    """First array that runs these functions in its own way (``daskasc.drift``), or None."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return value if hasattr(type(value), "__daskasc_scipy__") else None
+    return next((one for one in map(_other_kind, value) if one is not None), None)
 
 
 def _holds_array(value: Any) -> bool:
