@@ -72,7 +72,7 @@ class PlacementError(DaskascError, RuntimeError):
 
 
 class HostFallbackWarning(UserWarning):
-    """A function was computed on the host and its result brought back to the card."""
+    """A function was computed on the host, because it has no form on the card."""
 
 
 class HostCopyWarning(UserWarning):

@@ -79,8 +79,15 @@ __all__ = [
 def asnumpy(x: Any, out: Any = None, blocking: bool = True) -> Any:
     """NumPy array of an AscendArray or of anything that NumPy takes.
 
-    See :meth:`AscendArray.asnumpy` for `out` and `blocking`.
+    Dask arrays, and what holds one, are computed. See :meth:`AscendArray.asnumpy` for `out` and
+    `blocking`.
     """
+    if hasattr(x, "__dask_graph__"):
+        x = x.compute()
+    if not isinstance(x, AscendArray | np.ndarray) and isinstance(
+        data := getattr(x, "data", None), AscendArray
+    ):
+        x = data  # of an xarray object
     if isinstance(x, AscendArray):
         return x.asnumpy(out, blocking)
     host = np.asarray(x)
@@ -92,7 +99,7 @@ def asnumpy(x: Any, out: Any = None, blocking: bool = True) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """Array of another dtype (array API standard)."""
-    return asarray(x).astype(dtype, copy=copy)
+    return asarray(x, device=device).astype(dtype, copy=copy)
 
 
 def __getattr__(name: str) -> Any:

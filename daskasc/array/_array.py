@@ -18,12 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from daskasc import _handoff, config, device
-from daskasc.array import _dispatch, _indexing, _interchange, _layout, _masks, _operators, _storage
+from daskasc import _callers, _handoff, config, device
+from daskasc.array import (
+    _advice,
+    _dispatch,
+    _indexing,
+    _interchange,
+    _layout,
+    _masks,
+    _operators,
+    _storage,
+)
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._methods import NumPyMethods
 from daskasc.array._operators import binary, can_cast, in_place, power, unary
 from daskasc.array._storage import wrap
+from daskasc.array._scalar import Scalar
 from daskasc.array._summation import NAMES as SUMS
 from daskasc.array._summation import with_accumulate
 from daskasc.array._times_convert import from_numbers
@@ -32,17 +42,18 @@ from daskasc.array._views import as_dtype
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
-_ADVICE = (
-    "an array on a card is not converted to NumPy implicitly: call .asnumpy() (or compute() on a "
-    "Dask array); write an xarray object with .npu.to_zarr(...), or call .npu.to_host() before "
-    'to_zarr or to_netcdf; or set daskasc.host-conversion to "warn" or "allow"'
-)
 
-
-class AscendArray(NumPyMethods):
+class AscendArray(NumPyMethods, Scalar):
     """Array in the memory of this process's card.
 
     Parameters
+    Made of host memory by ``daskasc.array.from_numpy`` (or ``asarray``, ``zeros``, ...), brought
+    back by :meth:`asnumpy`; the constructor is for torch's tensors::
+
+        x = daskasc.array.from_numpy(np.arange(6.0))
+        mean = (x[1:] * 2).mean()  # on the card
+        host, number = x.asnumpy(), mean.item()
+
     ----------
     tensor : torch.Tensor, or tuple or list of int
         The elements, on this process's card; kept, not copied, without gradient. A shape makes
@@ -203,16 +214,6 @@ class AscendArray(NumPyMethods):
         """
         _interchange.copy_from(self, source, casting)
 
-    def item(self, *index: Any) -> Any:
-        """Return one element as a Python scalar."""
-        tensor = self._t
-        if index:
-            flat = index[0] if len(index) == 1 else index
-            tensor = tensor.reshape(-1)[flat] if isinstance(flat, int) else tensor[tuple(flat)]
-        if tensor.numel() != 1:
-            raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return _element(tensor)
-
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
         return self.asnumpy().tolist()
@@ -225,50 +226,23 @@ class AscendArray(NumPyMethods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         mode = config.host_conversion()
         if mode == "error":
-            raise HostConversionError(_ADVICE)
+            raise HostConversionError(_advice.on_conversion())
         if copy is False:
             raise ValueError("elements on a card cannot become a NumPy array without a copy")
         device.counters.add("host_copies", 1)
         if mode == "warn":
-            warnings.warn(f"copied {self.nbytes} bytes: {_ADVICE}", HostCopyWarning, stacklevel=2)
+            warnings.warn(
+                f"copied {self.nbytes} bytes from a card to NumPy implicitly "
+                '(daskasc.host-conversion is "warn"); call .asnumpy() where the copy is meant',
+                HostCopyWarning,
+                stacklevel=_callers.stacklevel(),
+            )
         host = self.asnumpy()
         return host if dtype is None else host.astype(dtype)
-
-    def __bool__(self) -> bool:
-        if self._t.numel() != 1:
-            raise ValueError(
-                "The truth value of an array with more than one element is ambiguous. "
-                "Use a.any() or a.all()"
-                if self._t.numel()
-                else "The truth value of an empty array is ambiguous. Use `array.size > 0`"
-            )
-        return bool(_element(self._t))
-
-    def _scalar(self) -> Any:
-        if self._t.ndim or self._t.numel() != 1:
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return _element(self._t)
-
-    def __float__(self) -> float:
-        return float(self._scalar())
-
-    def __int__(self) -> int:
-        return int(self._scalar())
-
-    def __complex__(self) -> complex:
-        return complex(self._scalar())
-
-    def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self._t.ndim:
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return int(_element(self._t))
 
     def __repr__(self) -> str:
         text = np.array2string(self.asnumpy(), separator=", ", prefix="AscendArray(")
         return f"AscendArray({text}, dtype={self.dtype})"
-
-    def __format__(self, spec: str) -> str:
-        return format(_element(self._t), spec) if not self._t.ndim else str(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _handoff.rebuild, (self.asnumpy(), device.has_card())
@@ -338,9 +312,10 @@ class AscendArray(NumPyMethods):
     def _check_writable(self) -> None:
         if getattr(self, "_copied", False):
             raise ValueError(
-                "this array cannot be written: it was made by a negative step, a flip or a window "
-                "and is a copy (or overlaps itself), because torch has no such strides; NumPy "
-                "would write into the original. Write into .copy() of it, or into the original"
+                "assignment destination is read-only: this array is, or is a view of, a copy made "
+                "by a negative step or a flip (torch has no such strides; NumPy would write into "
+                "the original), or a view that is read-only in NumPy too (broadcast_to, diagonal, "
+                "windows). Write into .copy() of it, or into the original"
             )
 
     def _accept(self, result: Any) -> None:
@@ -463,16 +438,8 @@ class AscendArray(NumPyMethods):
 
     def to_device(self, where: str, /, *, stream: Any = None) -> Any:
         """Return the array itself: a process owns one card (array API standard)."""
-        if where not in (self.device, "cpu") or where != self.device:
-            raise ValueError(f"device is {where!r}; this process has {self.device!r} only")
+        _dispatch.check_device(where)
         return self
-
-
-@observer.observed("item")
-def _element(tensor: Any) -> Any:
-    """One element for the host, which waits for the card."""
-    device.counters.add("device_to_host_bytes", tensor.element_size())
-    return tensor.item()
 
 
 def _method(name: str, function: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _creation
-from daskasc.array._dispatch import is_array
+from daskasc.array._dispatch import check_device, is_array
 from daskasc.array._dtypes import torch
 from daskasc.array._namespace import find
 from daskasc.array._storage import wrap
@@ -46,7 +46,7 @@ class NamespaceInfo:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Return the default dtype of each kind."""
-        _check(device)
+        check_device(device)
         return dict(self._numpy.default_dtypes())
 
     def devices(self) -> list[str]:
@@ -55,7 +55,7 @@ class NamespaceInfo:
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """Return the dtypes of a kind, by the standard's names."""
-        _check(device)
+        check_device(device)
         return dict(self._numpy.dtypes(kind=kind))
 
 
@@ -67,11 +67,6 @@ def _card(name: str) -> Any:
 def device_name() -> str:
     """Name of this process's device, as ``array.device`` gives it."""
     return str(_creation.empty(0).device)
-
-
-def _check(wanted: Any) -> None:
-    if wanted not in (None, device_name()):
-        raise ValueError(f"device is {wanted!r}; this process has {device_name()!r} only")
 
 
 def namespace_info() -> NamespaceInfo:

@@ -36,6 +36,8 @@ def creates(*functions: Any) -> Callable[[F], F]:
 
         @functools.wraps(implementation)
         def function(*args: Any, **kwargs: Any) -> Any:
+            if "device" in kwargs:
+                _dispatch.check_device(kwargs.pop("device"))
             try:
                 return implementation(*args, **kwargs)
             except _dispatch.MeetsTimes:
@@ -312,6 +314,11 @@ def eye(
     """As :func:`numpy.eye`."""
     made = zeros((int(N), int(N if M is None else M)), np.float64 if dtype is None else dtype)
     made._t.diagonal(k).fill_(1)
+def _default(dtype: Any) -> Any:
+    """None for the class ``float``, which NumPy's own dispatch passes where no dtype was given."""
+    return None if dtype is float else dtype
+
+
     return made
 
 
@@ -324,7 +331,7 @@ def identity(n: Any, dtype: Any = None) -> Any:
 @implements(np.tri)
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """As :func:`numpy.tri`."""
-    return wrap(torch.tril(ones((N, N if M is None else M), dtype)._t, k))
+    return wrap(torch.tril(ones((N, N if M is None else M), _default(dtype))._t, k))
 
 
 @implements(np.meshgrid)

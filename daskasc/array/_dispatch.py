@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from daskasc import config, device
+from daskasc import _callers, config, device
 from daskasc.array import _guard, _masks
 from daskasc.array._guard import NeedsHost as NeedsHost
 from daskasc.device import observer
@@ -101,6 +101,8 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if not any(is_array(value) and value.dtype.kind in "mM" for value in args):
                 raise
             return with_times(function, args, kwargs)
+    if "device" in kwargs:
+        kwargs = _on_this_device(**kwargs)
         except NeedsHost:
             pass
         except NotImplementedError as error:
@@ -134,6 +136,8 @@ def lacks_kernel(error: NotImplementedError) -> bool:
 
 def raise_numpys(error: RuntimeError) -> None:
     """Raise NumPy's ValueError in the place of torch's error about shapes that do not broadcast."""
+    if "device" in kwargs:
+        kwargs = _on_this_device(**kwargs)
     if "must match the size of tensor" in str(error):
         raise ValueError(f"operands could not be broadcast together: {error}") from None
 
@@ -141,6 +145,23 @@ def raise_numpys(error: RuntimeError) -> None:
 def name_of(function: Any) -> str:
     """Name under which a function is counted and said."""
     if isinstance(function, np.ufunc):
+def check_device(wanted: Any) -> None:
+    """Raise ValueError unless `wanted` is None or this process's device, as ``x.device`` says."""
+    if wanted is None:
+        return
+    place = device.current().torch_device
+    name = f"{place.type}:{place.index or 0}"
+    if str(wanted) not in (str(place), name):
+        own = str(place) if place.type == "cpu" else name
+        raise ValueError(f"device is {str(wanted)!r}; this process has {own!r} only")
+
+
+def _on_this_device(*, device: Any, **kwargs: Any) -> dict[str, Any]:
+    """Keyword arguments without a device, which has to be this process's."""
+    check_device(device)
+    return kwargs
+
+
         return f"{_library_of(function)}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module}.{getattr(function, '__name__', function)}"
@@ -189,10 +210,10 @@ def on_host(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     device.counters.record_fallback(name, down.nbytes)
     if mode == "warn" and _first_time(name):
         warnings.warn(
-            f"{name} is computed on the host and its result brought back to the card (said once "
-            "a function; daskasc.device.counters.fallbacks() lists all)",
+            f"{name} is computed on the host; results of dtypes that a card knows go back to it "
+            "(said once a function; daskasc.device.counters.fallbacks() lists all)",
             HostFallbackWarning,
-            stacklevel=4,
+            stacklevel=_callers.stacklevel(),
         )
     with np.errstate(all="ignore"):
         result = function(*host_args, **host_kwargs)
@@ -276,7 +297,7 @@ class _Down:
 def _up(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         try:
-            return from_host(value if _masks.is_masked(value) else np.asarray(value))
+            return from_host(array)
         except UnsupportedDTypeError:
             return value  # strings, objects, masks: not for cards, and visible by their type
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -289,3 +310,4 @@ def _up(value: Any) -> Any:
 def from_host(array: np.ndarray[Any, Any]) -> Any:
     """AscendArray of a NumPy array; set by the module of the class."""
     raise NotImplementedError
+        array: Any = value if _masks.is_masked(value) else np.asarray(value)

@@ -21,7 +21,7 @@ from typing import Any
 import dask.config
 import numpy as np
 
-from daskasc import config, device
+from daskasc import _callers, config, device
 from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
 from daskasc.device import observer
 from daskasc.errors import PrecisionWarning, UnsupportedDTypeError
@@ -101,7 +101,7 @@ def say_precision() -> None:
         "results that NumPy gives in float64 are computed in float32 (daskasc.promotion is "
         '"device"); set it to "numpy" for NumPy\'s dtypes',
         PrecisionWarning,
-        stacklevel=4,
+        stacklevel=_callers.stacklevel(),
     )
 
 
@@ -240,7 +240,7 @@ def cast(tensor: Any, dtype: Any) -> Any:
         warnings.warn(
             "Casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=4,
+            stacklevel=_callers.stacklevel(),
         )
         tensor = tensor.real
     return tensor.to(dtype)

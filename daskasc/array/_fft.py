@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _repeats as repeats
-from daskasc.array._dispatch import implements, into, require
+from daskasc.array._dispatch import check_device, implements, into, require
 from daskasc.array._dtypes import COMPLEX, cast, result, torch, torch_dtype
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._storage import from_numpy, tensor_of, wrap
@@ -151,6 +151,7 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 @implements(np.fft.fftfreq)
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """As :func:`numpy.fft.fftfreq`; also of another dtype (array API standard)."""
+    check_device(device)
     made = np.fft.fftfreq(n, d)
     return from_numpy(made if dtype is None else made.astype(dtype))
 
@@ -158,6 +159,7 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
 @implements(np.fft.rfftfreq)
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Any:
     """As :func:`numpy.fft.rfftfreq`; also of another dtype (array API standard)."""
+    check_device(device)
     made = np.fft.rfftfreq(n, d)
     return from_numpy(made if dtype is None else made.astype(dtype))
 

@@ -173,9 +173,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     ValueError
         `device` is not this process's.
     """
+    check_device(device)
     place = _place()
-    if device is not None and device != str(place):
-        raise ValueError(f"device is {device!r}; this process has {str(place)!r} only")
     if is_array(x):
         if x.dtype.kind in "mM":
             raise BufferError(f"DLPack has no dtype for {x.dtype}; pass .view('int64')")

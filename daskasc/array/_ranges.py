@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc import device as devices
 from daskasc.array import _creation as creation
-from daskasc.array._dispatch import implements, is_array, on_host
+from daskasc.array._dispatch import check_device, implements, is_array, on_host
 from daskasc.array._dtypes import result, torch
 from daskasc.array._reductions import truth
 from daskasc.array._storage import from_numpy, tensor_of, wrap
@@ -38,6 +38,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.linspace`."""
+    check_device(device)
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")

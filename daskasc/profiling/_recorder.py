@@ -12,9 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from daskasc import array, device  # array's tables have to be there before they are watched
+from daskasc._callers import caller
 from daskasc.profiling._events import Call, Copy
 from daskasc.profiling._inner import watching
-from daskasc.profiling._where import caller
 
 if TYPE_CHECKING:
     from daskasc.profiling._profile import Profile

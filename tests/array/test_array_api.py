@@ -101,3 +101,33 @@ def test_triangular_systems(lower: bool) -> None:
         xp.solve_triangular(from_numpy(np.zeros((2, 2))), from_numpy(np.ones(2)))
     with pytest.raises(ValueError, match="do not fit"):
         xp.solve_triangular(from_numpy(a), from_numpy(np.ones(2)))
+
+
+MAKERS = {
+    "asarray": lambda x, d: xp.asarray([1], device=d),
+    "empty": lambda x, d: xp.empty(2, device=d),
+    "zeros": lambda x, d: xp.zeros(2, device=d),
+    "ones": lambda x, d: xp.ones(2, device=d),
+    "full": lambda x, d: xp.full(2, 1.0, device=d),
+    "zeros of times": lambda x, d: xp.zeros(2, "M8[D]", device=d),
+    "zeros_like": lambda x, d: xp.zeros_like(x, device=d),
+    "numpy.zeros_like": lambda x, d: np.zeros_like(x, device=d),
+    "ones_like of times": lambda x, d: np.ones_like(x.astype("m8[D]"), device=d),
+    "full_like": lambda x, d: xp.full_like(x, 1, device=d),
+    "arange": lambda x, d: xp.arange(3, device=d),
+    "eye": lambda x, d: xp.eye(3, device=d),
+    "linspace": lambda x, d: xp.linspace(0, 1, 3, device=d),
+    "fftfreq": lambda x, d: xp.fft.fftfreq(4, device=d),
+    "rfftfreq": lambda x, d: xp.fft.rfftfreq(4, device=d),
+    "astype": lambda x, d: xp.astype(x, "f4", device=d),
+    "from_dlpack": lambda x, d: xp.from_dlpack(x, device=d),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_makers_take_this_device_only(make):
+    x = xp.from_numpy(np.ones(2))
+    for given in (None, x.device, x.tensor.device):
+        assert isinstance(make(x, given), xp.AscendArray)
+    with pytest.raises(ValueError, match=r"nonsense|cpu"):
+        make(x, "nonsense")
