@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _kernels, _masks, _storage
+from daskasc.array import _kernels, _masks, _objects, _storage
 from daskasc.array._dispatch import (
     MeetsTimes,
     NeedsHost,
@@ -24,6 +24,7 @@ from daskasc.array._dispatch import (
     with_times,
 )
 from daskasc.array._dtypes import NUMPY, cast, torch
+from daskasc.array._elementwise import ROOT_OPERATOR
 from daskasc.array._out import written
 from daskasc.array._storage import from_numpy, wrap
 from daskasc.device import observer
@@ -82,7 +83,7 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
         except NeedsHost:
             pass
         except RuntimeError as error:
-            raise_numpys(error)
+            raise_numpys(error, tensors)
             raise
         else:
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
@@ -104,18 +105,20 @@ def power() -> Operator:
         if type(other) in (int, float) and (dtype.is_floating_point or dtype.is_complex):
             if other == 2:
                 return square(self)
-            if other == 0.5:
+            if other == 0.5 and (dtype.is_complex or dtype in ROOT_OPERATOR):
                 return root(self)
             if dtype.is_complex and other in (1, -1):
                 return itself(self) if other == 1 else inverse(self)
         return general(self, other)
 
+    operator.__doc__ = general.__doc__
     return operator
 
 
 def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
     """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like."""
     table = _kernels.table()
+    compares = ufunc in _objects.COMPARISONS
 
     # the way of a hit, and storage.wrap, written out: calls and lookups are what it costs
     def operator(self: Any, other: Any) -> Any:
@@ -135,7 +138,7 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
         try:
             array._t = made = found(tensor, operand)
         except RuntimeError as error:
-            raise_numpys(error)
+            raise_numpys(error, (other, self) if reflected else (self, other))
             raise
         if _storage.accounts is not None and made.nbytes >= _SMALL:
             _storage.account(array)
@@ -143,7 +146,7 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
 
     def miss(self: Any, other: Any) -> Any:
         if not accepts(other, type(self)):
-            return NotImplemented
+            return _objects.compare(ufunc, self, other, reflected) if compares else NotImplemented
         kind = type(other)
         if ufunc.nout == 1 and (kind is type(self) or kind in _SCALARS):
             theirs = NUMPY[other._t.dtype] if kind is type(self) else kind
@@ -154,9 +157,14 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
                 row = table.setdefault(self._t.dtype, {})
                 key = other._t.dtype if kind is type(self) else kind
                 _kernels.remember(row, key, _swapped(found) if swaps else found, found)
-        return apply(ufunc, (other, self) if reflected else (self, other))
+        operands = (other, self) if reflected else (self, other)
+        if not compares or not isinstance(other, np.ndarray | np.generic):
+            return apply(ufunc, operands)
+        return _objects.compare_host(ufunc, other, operands, apply)
 
     operator.__name__ = f"__{'r' if reflected else ''}{ufunc.__name__}__"
+    turned = ", the operands in the other order" if reflected else ""
+    operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`{turned}."
     return operator
 
 
@@ -190,6 +198,7 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
         return apply(ufunc, (self,))
 
     operator.__name__ = f"__{ufunc.__name__}__"
+    operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`."
     return operator
 
 
@@ -207,6 +216,7 @@ def in_place(ufunc: np.ufunc) -> Operator:
             return self
         return store(ufunc, apply(ufunc, (self, other)), self)
 
+    operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`, stored into the array itself."
     return operator
 
 

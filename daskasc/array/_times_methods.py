@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _operators
+from daskasc.array import _dispatch, _objects, _operators
 from daskasc.array._dispatch import NeedsHost, is_array
 from daskasc.array._storage import wrap
 from daskasc.array._times_convert import is_times
@@ -37,7 +37,10 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
     out = kwargs.get("out") or ()
     for value in (*inputs, *(x for x in out if x is not None)):
         if not is_array(value) and not _operators.accepts(value, np.ndarray):
-            return NotImplemented
+            if kwargs or ufunc not in _objects.COMPARISONS or _objects.protocol_of_its_own(value):
+                return NotImplemented
+            name = _dispatch.name_of(ufunc)
+            return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs)
     if not out:
         kwargs.pop("out", None)
     if method == "__call__":

@@ -12,7 +12,6 @@ come out right on the bare integers; the rest asks for NaT where NumPy does. For
 
 from __future__ import annotations
 
-import datetime
 import functools
 import math
 import operator
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _operators
+from daskasc.array import _dispatch, _objects, _operators
 from daskasc.array._dispatch import NeedsHost, implements_for_times, is_array, require
 from daskasc.array._dtypes import cast, result, safe_rule, torch, torch_dtype
 from daskasc.array._storage import wrap, wrap_times
@@ -230,7 +229,11 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[Any, Any], Any
 
     def method(self: Any, other: Any) -> Any:
         if not _accepts(other):
-            return NotImplemented
+            given = _objects.as_scalar_time(other)
+            # pandas floors quotients to floats
+            if given is None or ufunc in (np.floor_divide, np.divmod):
+                return NotImplemented
+            other = given
         return _dispatch.with_times(ufunc, (other, self) if reflected else (self, other), {})
 
     method.__name__ = f"__{'r' if reflected else ''}{ufunc.__name__}__"
@@ -243,9 +246,14 @@ def comparison(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         if not _accepts(other):
-            return NotImplemented
+            given = _objects.comparable_time(other, self.dtype)
+            if given is None:
+                return _objects.compare(ufunc, self, other)
+            other = given
         if not is_array(other) and type(other) not in _SCALARS:
             other = host(other)
+            if other.dtype.kind == "O":
+                return _objects.compare_host(ufunc, other, (self, other), _dispatch.with_times)
         try:
             return _dispatch.with_times(ufunc, (self, other), {})
         except TypeError:
@@ -262,8 +270,7 @@ def comparison(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 
 
 def _accepts(value: Any) -> bool:
-    datetimes = (datetime.datetime, datetime.timedelta)
-    return is_array(value) or _operators.accepts(value, np.ndarray) or isinstance(value, datetimes)
+    return is_array(value) or _operators.accepts(value, np.ndarray)
 
 
 def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
@@ -272,6 +279,8 @@ def in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
 
     def method(self: Any, other: Any) -> Any:
         self._check_writable()
+        if _objects.is_scalar_time(other):
+            return NotImplemented  # x = x + other, in the units of the two, as in NumPy
         found = plain(self, other)
         if found is NotImplemented:
             return found
