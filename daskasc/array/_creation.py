@@ -91,6 +91,8 @@ def asarray(
         # converted by NumPy, so that Python integers out of range raise as they do there
         return from_numpy(np.asarray(_masks.plain(a), dtype))
     tensor = tensor_of(a)
+    if dtype is None and _are_numbers(a):
+        dtype = result(NUMPY[tensor.dtype])  # numbers, which named no dtype
     return wrap(tensor if dtype is None else cast(tensor, torch_dtype(dtype)))
 
 
@@ -101,8 +103,8 @@ asanyarray = asarray
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """As :func:`numpy.ascontiguousarray`."""
     made = asarray(a, dtype)
-    tensor = made._t if made.ndim else made._t.reshape(1)
-    return made if tensor is made._t and tensor.is_contiguous() else wrap(tensor.contiguous())
+    tensor = _layout.arranged(made._t if made.ndim else made._t.reshape(1), "C")
+    return made if tensor is made._t else wrap(tensor)
 
 
 @implements(np.asfortranarray)
@@ -118,6 +120,13 @@ def _in_order(array: Any, order: Any) -> Any:
     if order in (None, "K", "A") or _layout.fits(array.tensor, order):
         return array
     return array.copy(order)
+
+
+def _are_numbers(value: Any) -> bool:
+    """Whether a value is a Python number or nested lists of numbers: no dtype was named."""
+    if isinstance(value, list | tuple):
+        return not value or _are_numbers(value[0])
+    return type(value) in (bool, int, float, complex)
 
 
 def _nested_arrays(value: Any) -> bool:
@@ -184,7 +193,7 @@ def full(
 ) -> Any:
     """As :func:`numpy.full`."""
     if dtype is None:
-        dtype = getattr(fill_value, "dtype", None) or np.asarray(fill_value).dtype
+        dtype = result(getattr(fill_value, "dtype", None) or np.asarray(fill_value).dtype)
     return _filled(empty(shape, dtype, order), fill_value)
 
 
@@ -301,6 +310,11 @@ def arange(
 _RANGES = frozenset(("int32", "int64", "float32", "float64"))
 
 
+def _default(dtype: Any) -> Any:
+    """None for the class ``float``, which NumPy's own dispatch passes where no dtype was given."""
+    return None if dtype is float else dtype
+
+
 @creates(np.eye)
 def eye(
     N: Any,
@@ -312,13 +326,8 @@ def eye(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.eye`."""
-    made = zeros((int(N), int(N if M is None else M)), np.float64 if dtype is None else dtype)
+    made = zeros((int(N), int(N if M is None else M)), _default(dtype))
     made._t.diagonal(k).fill_(1)
-def _default(dtype: Any) -> Any:
-    """None for the class ``float``, which NumPy's own dispatch passes where no dtype was given."""
-    return None if dtype is float else dtype
-
-
     return made
 
 
@@ -359,6 +368,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """As :func:`numpy.copyto`."""
     source = tensor_of(src)
     if not _dispatch.is_array(dst):
+        if isinstance(dst, np.ndarray) and not source.ndim and _dispatch.is_array(src):
+            np.copyto(dst, src.asnumpy(), casting, where)  # type: ignore[arg-type]
+            return
         raise TypeError("copyto from a card into a NumPy array: call .asnumpy() on the source")
     given = NUMPY[source.dtype]
     if type(src) in (int, float, complex) and casting not in ("equiv", "unsafe"):

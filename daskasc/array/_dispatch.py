@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import dask.config
 import numpy as np
 
 from daskasc import _callers, config, device
@@ -39,6 +40,7 @@ IN_PLACE: set[Any] = {
 # what the functions do with arrays of times; filled with implements_for_times
 TIMES: dict[Any, Callable[..., Any]] = {}
 _said: set[str] = set()
+_settings = dask.config.config
 _lock = threading.Lock()
 
 
@@ -81,12 +83,26 @@ def implements_if_there(*names: str) -> Callable[[F], F]:
 
 def call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a NumPy function on the card, or on the host where the card has no form of it."""
+    # read at each call, hence without dask.config.get's parsing
+    if _settings["daskasc"].get("promotion") != "numpy":
+        return by_policy(_watched, function, args, kwargs)
+    return _watched(function, args, kwargs)
+
+
+def by_policy(run: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Result of `run` under the promotion policy; set by the module of the policy."""
+    raise NotImplementedError
+
+
+def _watched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if (who := observer.active) is not None:
         return who.run(name_of(function), _call, (function, args, kwargs), {})
     return _call(function, args, kwargs)
 
 
 def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if "device" in kwargs:
+        kwargs = _on_this_device(**kwargs)
     implementation = TABLE.get(function)
     if implementation is not None:
         try:
@@ -101,15 +117,13 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if not any(is_array(value) and value.dtype.kind in "mM" for value in args):
                 raise
             return with_times(function, args, kwargs)
-    if "device" in kwargs:
-        kwargs = _on_this_device(**kwargs)
         except NeedsHost:
             pass
         except NotImplementedError as error:
             if not lacks_kernel(error):
                 raise
         except RuntimeError as error:
-            raise_numpys(error)
+            raise_numpys(error, args)
             raise
     return on_host(name_of(function), function, args, kwargs)
 
@@ -122,6 +136,8 @@ def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if "device" in kwargs:
+        kwargs = _on_this_device(**kwargs)
     implementation = TIMES.get(function)
     if implementation is not None:
         with contextlib.suppress(NeedsHost):
@@ -129,22 +145,6 @@ def _with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return on_host(name_of(function), function, args, kwargs)
 
 
-def lacks_kernel(error: NotImplementedError) -> bool:
-    """Whether torch means that a dtype has no kernel, by its wording."""
-    return "not implemented for" in str(error) or "not support" in str(error)
-
-
-def raise_numpys(error: RuntimeError) -> None:
-    """Raise NumPy's ValueError in the place of torch's error about shapes that do not broadcast."""
-    if "device" in kwargs:
-        kwargs = _on_this_device(**kwargs)
-    if "must match the size of tensor" in str(error):
-        raise ValueError(f"operands could not be broadcast together: {error}") from None
-
-
-def name_of(function: Any) -> str:
-    """Name under which a function is counted and said."""
-    if isinstance(function, np.ufunc):
 def check_device(wanted: Any) -> None:
     """Raise ValueError unless `wanted` is None or this process's device, as ``x.device`` says."""
     if wanted is None:
@@ -162,6 +162,29 @@ def _on_this_device(*, device: Any, **kwargs: Any) -> dict[str, Any]:
     return kwargs
 
 
+def lacks_kernel(error: NotImplementedError) -> bool:
+    """Whether torch means that a dtype has no kernel, by its wording."""
+    return "not implemented for" in str(error) or "not support" in str(error)
+
+
+def raise_numpys(error: RuntimeError, operands: Any) -> None:
+    """Raise NumPy's ValueError in the place of torch's error about shapes that do not broadcast."""
+    if "must match the size of tensor" not in str(error):
+        return
+    shapes = [tuple(value.shape) for value in operands if hasattr(value, "shape")]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " ".join(map(str, shapes)).replace(", ", ",")
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {listed} "
+        ) from None
+    raise ValueError(f"operands could not be broadcast together: {error}") from None
+
+
+def name_of(function: Any) -> str:
+    """Name under which a function is counted and said."""
+    if isinstance(function, np.ufunc):
         return f"{_library_of(function)}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module}.{getattr(function, '__name__', function)}"
@@ -296,6 +319,7 @@ class _Down:
 
 def _up(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
+        array: Any = value if _masks.is_masked(value) else np.asarray(value)
         try:
             return from_host(array)
         except UnsupportedDTypeError:
@@ -310,4 +334,3 @@ def _up(value: Any) -> Any:
 def from_host(array: np.ndarray[Any, Any]) -> Any:
     """AscendArray of a NumPy array; set by the module of the class."""
     raise NotImplementedError
-        array: Any = value if _masks.is_masked(value) else np.asarray(value)

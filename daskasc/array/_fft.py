@@ -153,7 +153,7 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     """As :func:`numpy.fft.fftfreq`; also of another dtype (array API standard)."""
     check_device(device)
     made = np.fft.fftfreq(n, d)
-    return from_numpy(made if dtype is None else made.astype(dtype))
+    return from_numpy(made.astype(result(made.dtype) if dtype is None else dtype))
 
 
 @implements(np.fft.rfftfreq)
@@ -161,7 +161,7 @@ def rfftfreq(n: Any, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
     """As :func:`numpy.fft.rfftfreq`; also of another dtype (array API standard)."""
     check_device(device)
     made = np.fft.rfftfreq(n, d)
-    return from_numpy(made if dtype is None else made.astype(dtype))
+    return from_numpy(made.astype(result(made.dtype) if dtype is None else dtype))
 
 
 def _shift(x: Any, axes: Any, sign: int) -> Any:

@@ -13,6 +13,7 @@ from daskasc.array import (  # noqa: F401
     _means,
     _nan_reductions,
     _numerics,
+    _policy,
     _polynomials,
     _quantiles,
     _ranges,

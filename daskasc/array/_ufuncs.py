@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _guard, _operators, _out
+from daskasc.array import _dispatch, _guard, _operators, _out, _policy
 from daskasc.array._dispatch import NeedsHost
-from daskasc.array._dtypes import safe_rule, torch, torch_dtype
+from daskasc.array._dtypes import device_policy, safe_rule, torch, torch_dtype
 from daskasc.array._elementwise import NAMES
 from daskasc.array._kernels import SCALARS
 from daskasc.array._storage import tensor_of, wrap
@@ -54,7 +54,9 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         return _operators.apply(ufunc, (left[spread], right))
     name = f"{_dispatch.name_of(ufunc)}.{method}"
     if (who := observer.active) is not None:
-        return who.run(name, _method, (name, ufunc, method, inputs), kwargs)
+        return who.run(name, _policy.of_method, (name, _method, ufunc, method, inputs), kwargs)
+    if device_policy():
+        return _policy.of_method(name, _method, ufunc, method, inputs, **kwargs)
     return _method(name, ufunc, method, inputs, **kwargs)
 
 
