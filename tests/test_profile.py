@@ -397,6 +397,27 @@ def test_files_are_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_files_that_cannot_be_written_are_named_as_given(tmp_path: Path) -> None:
+    with daskasc.profile() as p:
+        pass
+    missing = tmp_path / "nodir" / "p.json"
+    for write in (p.to_json, p.to_chrome_trace):
+        with pytest.raises(FileNotFoundError) as caught:
+            write(missing)
+        assert caught.value.filename == str(missing)
+        with pytest.raises(OSError, match="directory") as refused:
+            write(tmp_path)
+        assert refused.value.filename == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert [f.name for f in tmp_path.parent.iterdir() if f.suffix == ".part"] == []
+
+
+@pytest.mark.parametrize("option", ["synchronize", "inner_copies", "max_events"])
+def test_options_of_another_type_are_refused(option: str) -> None:
+    with pytest.raises(TypeError, match=f"{option} is 'yes'"):
+        daskasc.profile(**{option: "yes"})
+
+
 def test_single_calls_are_kept_up_to_a_limit() -> None:
     x = from_numpy(np.ones(3))
     with daskasc.profile(max_events=2) as p:

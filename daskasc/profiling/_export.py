@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import tempfile
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -196,20 +197,31 @@ def trace(profile: Profile) -> dict[str, Any]:
 
 
 def write(path: Path, content: dict[str, Any]) -> Path:
-    """Write JSON under a temporary name beside `path`, then rename."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, allow_nan=False)
+    """Write JSON under a temporary name beside `path`, then rename.
 
-        os.replace(name, path)
+    Raises
+    ------
+    OSError
+        The file cannot be written; it is named as it was given.
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with _naming(path):
+            file = part.open("x", encoding="utf-8")
+        with file:
+            json.dump(content, file, allow_nan=False)
+        with _naming(path):
+            part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
     return path
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name `path` in errors, not the temporary file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None

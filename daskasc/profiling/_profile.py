@@ -49,6 +49,11 @@ class Profile:
         inner_copies: bool = False,
         max_events: int = MAX_EVENTS,
     ) -> None:
+        for name, given in (("synchronize", synchronize), ("inner_copies", inner_copies)):
+            if not isinstance(given, bool):
+                raise TypeError(f"{name} is {given!r}; allowed: True and False")
+        if isinstance(max_events, bool) or not isinstance(max_events, int):
+            raise TypeError(f"max_events is {max_events!r}; it has to be an integer")
         if max_events < 0:
             raise ValueError(f"max_events is {max_events}; allowed: 0 and more")
         self.synchronize = synchronize
@@ -162,6 +167,11 @@ class Profile:
         -------
         pathlib.Path
             The file.
+
+        Raises
+        ------
+        OSError
+            It cannot be written, for instance because its folder does not exist.
         """
         return write(Path(path), self.to_dict())
 
@@ -212,7 +222,9 @@ def profile(
     Notes
     -----
     Covers this process, all of its threads: with the threaded scheduler all tasks, with a cluster
-    only what runs in the client (``client.run`` reaches the workers, see docs/profiling.md).
+    only what runs in the client, which is no task: neither their operators nor their copies nor
+    their memory. ``client.submit`` profiles one task where it runs, ``client.run`` every worker;
+    docs/profiling.md has a program for both.
     Calls that began before the block or end after it are not counted. Results are the same bits
     with and without a profile; a call costs 10 to 30 microseconds more within one.
 
