@@ -38,7 +38,7 @@ from daskasc.array._creation import (
 )
 from daskasc.array._dispatch import TABLE
 from daskasc.array._interchange import from_dlpack, synchronize
-from daskasc.array._namespace import find
+from daskasc.array._namespace import find, offered
 from daskasc.array._ranges import linspace
 from daskasc.array._storage import from_numpy
 from daskasc.array._support import support
@@ -107,6 +107,11 @@ def __getattr__(name: str) -> Any:
     if name in _array_api.NAMES:
         return _array_api.NAMES[name]
     return find(__name__, name)
+
+
+def __dir__() -> list[str]:
+    """Return the names that are offered: those of this package and NumPy's."""
+    return sorted({*__all__, *_array_api.NAMES, *offered()})
 
 
 dask.array.register_chunk_type(AscendArray)

@@ -200,6 +200,7 @@ def nan_to_num(
 @implements(np.round, np.around)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """As :func:`numpy.round`."""
+    decimals = operator.index(decimals)
     array = wrap(tensor_of(a))
     kind = array.dtype.kind
     if kind == "b":

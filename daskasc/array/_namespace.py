@@ -9,6 +9,7 @@ methods and dispatch on arrays.
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,15 @@ def find(module: str, name: str) -> Any:
         raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
     plain = callable(found) and not isinstance(found, np.ufunc | type)
     return _on_card(found, module, name) if plain and found in TABLE else found
+
+
+def offered() -> list[str]:
+    """Names of what :func:`find` finds for the package itself, NumPy's modules apart."""
+    return [
+        name
+        for name in np.__all__
+        if not name.startswith("_") and not isinstance(getattr(np, name), types.ModuleType)
+    ]
 
 
 def _on_card(function: Callable[..., Any], module: str, name: str) -> Callable[..., Any]:

@@ -6,11 +6,13 @@ Each of these waits for the card.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskasc import device
+from daskasc.array import _indexing
 from daskasc.device import observer
 
 
@@ -39,9 +41,17 @@ class Scalar:
     def item(self, *index: Any) -> Any:
         """Return one element as a Python scalar."""
         tensor = self._t
-        if index:
-            flat = index[0] if len(index) == 1 else index
-            tensor = tensor.reshape(-1)[flat] if isinstance(flat, int) else tensor[tuple(flat)]
+        if len(index) == 1 and isinstance(index[0], tuple):
+            index = index[0]
+        if len(index) == 1:
+            number = operator.index(index[0])
+            if not -tensor.numel() <= number < tensor.numel():
+                raise IndexError(f"index {number} is out of bounds for size {tensor.numel()}")
+            tensor = tensor.reshape(-1)[number]
+        elif index:
+            if len(index) != tensor.ndim:
+                raise ValueError("incorrect number of indices for array")
+            tensor = _indexing.getitem(tensor, tuple(map(operator.index, index)))
         if tensor.numel() != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return _element(tensor)
@@ -81,7 +91,7 @@ class Scalar:
             raise TypeError(
                 f"an array of {self.ndim} axes is not rounded by round(x, n); call x.round(n)"
             )
-        if ndigits is None or self.dtype.kind not in "iufc":
+        if ndigits is None or self.dtype.kind not in "iuf":
             return round(self.asnumpy()[()], *(() if ndigits is None else (ndigits,)))
         return self.round(ndigits)
 

@@ -283,7 +283,9 @@ for _name in "shape ndim size nbytes strides flags device".split():
 
 def _operators(make: Callable[..., Any], prefix: str, names: dict[str, np.ufunc]) -> None:
     for name, ufunc in names.items():
-        setattr(TimeArray, f"__{prefix}{name}__", make(ufunc))
+        method = make(ufunc)
+        method.__doc__ = getattr(AscendArray, f"__{prefix}{name}__").__doc__
+        setattr(TimeArray, f"__{prefix}{name}__", method)
 
 
 _ARITHMETIC: dict[str, np.ufunc] = {

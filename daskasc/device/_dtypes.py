@@ -52,8 +52,10 @@ def torch_dtype(dtype: Any) -> Any:
     if found is None:
         found = _torch_dtypes().get(wanted.newbyteorder("="))
     if found is None:
+        if wanted.kind in "mM":
+            raise UnsupportedDTypeError(f"dtype {wanted} has no tensors; pass .view('int64')")
         raise UnsupportedDTypeError(
-            f"dtype {wanted} has no representation on a card; allowed: "
-            f"{', '.join(_NAMES)}, bfloat16. Convert it first, or keep this array in NumPy"
+            f"dtype {wanted} has no representation on a card; allowed: {', '.join(_NAMES)}, "
+            "bfloat16, datetime64, timedelta64. Convert it first, or keep this array in NumPy"
         )
     return found
