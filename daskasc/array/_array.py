@@ -12,6 +12,7 @@ Arrays are not locked: like NumPy's, they may be read by many threads and writte
 
 from __future__ import annotations
 
+import builtins
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -27,18 +28,20 @@ from daskasc.array import (
     _layout,
     _masks,
     _operators,
+    _quick,
+    _readonly,
     _storage,
 )
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._methods import NumPyMethods
-from daskasc.array._operators import binary, can_cast, in_place, power, unary
-from daskasc.array._storage import wrap
+from daskasc.array._operators import binary, can_cast, in_place, multiply, power, unary
 from daskasc.array._scalar import Scalar
+from daskasc.array._storage import wrap
 from daskasc.array._summation import NAMES as SUMS
 from daskasc.array._summation import with_accumulate
 from daskasc.array._times_convert import from_numbers
 from daskasc.array._ufuncs import array_ufunc
-from daskasc.array._views import as_dtype
+from daskasc.array._views import as_dtype, reshaped_in_place
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
@@ -46,7 +49,6 @@ from daskasc.errors import HostConversionError, HostCopyWarning
 class AscendArray(NumPyMethods, Scalar):
     """Array in the memory of this process's card.
 
-    Parameters
     Made of host memory by ``daskasc.array.from_numpy`` (or ``asarray``, ``zeros``, ...), brought
     back by :meth:`asnumpy`; the constructor is for torch's tensors::
 
@@ -54,6 +56,7 @@ class AscendArray(NumPyMethods, Scalar):
         mean = (x[1:] * 2).mean()  # on the card
         host, number = x.asnumpy(), mean.item()
 
+    Parameters
     ----------
     tensor : torch.Tensor, or tuple or list of int
         The elements, on this process's card; kept, not copied, without gradient. A shape makes
@@ -63,14 +66,13 @@ class AscendArray(NumPyMethods, Scalar):
         Only with a shape.
     """
 
-    __slots__ = ("__weakref__", "_copied", "_lease", "_t")
+    __slots__ = ("__weakref__", "_lease", "_t")
     __ascend_array__ = True
     __array_priority__ = 100.0
     __hash__ = None  # type: ignore[assignment]
 
     _t: Any
     _lease: Any
-    _copied: bool
 
     def __init__(self, tensor: Any, dtype: Any = np.float64) -> None:
         if isinstance(tensor, tuple | list):
@@ -101,10 +103,21 @@ class AscendArray(NumPyMethods, Scalar):
         """NumPy dtype of the elements."""
         return NUMPY[self._t.dtype]
 
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise AttributeError(
+            "the dtype of an array on a card is not set in place; use x.view(dtype) for the same "
+            "bytes, or x.astype(dtype) for the same values"
+        )
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Length of each axis."""
         return tuple(self._t.shape)
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        self._t = reshaped_in_place(self._t, value)
 
     @property
     def ndim(self) -> int:
@@ -130,6 +143,13 @@ class AscendArray(NumPyMethods, Scalar):
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
         return tuple(step * self.itemsize for step in self._t.stride())
+
+    @strides.setter
+    def strides(self, value: Any) -> None:
+        raise AttributeError(
+            "the strides of an array on a card are not set in place; use an index, a reshape or a "
+            "transpose"
+        )
 
     @property
     def device(self) -> str:
@@ -162,9 +182,7 @@ class AscendArray(NumPyMethods, Scalar):
         """Imaginary parts, a view; for real dtypes zeros that cannot be written, as NumPy's."""
         if self._t.is_complex():
             return wrap(self._t.imag)
-        zeros = wrap(torch.zeros_like(self._t))
-        zeros._copied = True
-        return zeros
+        return wrap(_readonly.freeze(torch.zeros_like(self._t)))
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -218,9 +236,11 @@ class AscendArray(NumPyMethods, Scalar):
         """Return the elements as nested lists."""
         return self.asnumpy().tolist()
 
-    def tobytes(self) -> bytes:
-        """Return the elements as bytes in C order."""
-        return self.asnumpy().tobytes()
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Return the elements as bytes in order C, F, or (for A) F where the array is F-contiguous."""
+        letter = _layout.order_of(order)
+        in_f = letter == "F" or (letter == "A" and _layout.is_f(self._t))
+        return self.asnumpy().tobytes("F" if in_f else "C")
 
     @observer.observed("__array__")
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -271,6 +291,11 @@ class AscendArray(NumPyMethods, Scalar):
     __array_ufunc__ = array_ufunc
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        quick = _quick.QUICK.get(func)
+        if quick is not None and args and type(args[0]) is AscendArray:
+            found = _quick.call(quick, args, kwargs)
+            if found is not None:
+                return found
         for kind in types:
             if kind is not AscendArray and kind is not np.ndarray:
                 if not issubclass(kind, np.ma.MaskedArray):
@@ -298,11 +323,7 @@ class AscendArray(NumPyMethods, Scalar):
 
     @observer.observed("getitem")
     def __getitem__(self, index: Any) -> Any:
-        tensor, copied = _indexing.getitem(self._t, index)
-        result = wrap(tensor)
-        if copied:
-            result._copied = True
-        return result
+        return wrap(_indexing.getitem(self._t, index))
 
     @observer.observed("setitem")
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -310,7 +331,7 @@ class AscendArray(NumPyMethods, Scalar):
         _indexing.setitem(self._t, index, value)
 
     def _check_writable(self) -> None:
-        if getattr(self, "_copied", False):
+        if _readonly.is_read_only(self._t):
             raise ValueError(
                 "assignment destination is read-only: this array is, or is a view of, a copy made "
                 "by a negative step or a flip (torch has no such strides; NumPy would write into "
@@ -332,7 +353,7 @@ class AscendArray(NumPyMethods, Scalar):
 
     __add__, __radd__ = binary(np.add), binary(np.add, True)
     __sub__, __rsub__ = binary(np.subtract), binary(np.subtract, True)
-    __mul__, __rmul__ = binary(np.multiply), binary(np.multiply, True)
+    __mul__, __rmul__ = multiply(), multiply(True)
     __truediv__, __rtruediv__ = binary(np.true_divide), binary(np.true_divide, True)
     __floordiv__, __rfloordiv__ = binary(np.floor_divide), binary(np.floor_divide, True)
     __mod__, __rmod__ = binary(np.remainder), binary(np.remainder, True)
@@ -400,6 +421,14 @@ class AscendArray(NumPyMethods, Scalar):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """Return a view, also of the bytes as another dtype (as ``ndarray.view``)."""
+        for asked in (dtype, type):
+            if isinstance(asked, builtins.type) and issubclass(asked, np.ndarray):
+                raise TypeError(
+                    f"elements on a card have no view as {asked.__name__}, which is in host "
+                    "memory; use .asnumpy() for a copy"
+                )
+        if type not in (None, AscendArray):
+            raise TypeError(f"type is {type!r}; a view of an array on a card is an AscendArray")
         if dtype is None or dtype is AscendArray:
             return wrap(self._t.view(self._t.shape))
         return as_dtype(self, dtype)
@@ -430,6 +459,10 @@ class AscendArray(NumPyMethods, Scalar):
         """Dot product, as :func:`numpy.dot`."""
         return _dispatch.call(np.dot, (self, other), {"out": out})
 
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """Return the elements, or slices of an axis, where a condition holds."""
+        return _dispatch.call(np.compress, (condition, self, axis, out), {})
+
     def conj(self) -> Any:
         """Complex conjugate; the array itself where it is real."""
         return _operators.apply(np.conjugate, (self,)) if self._t.is_complex() else self
@@ -455,11 +488,12 @@ def _method(name: str, function: Any) -> Any:
 
 
 for _name in (
-    "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal max "
+    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal max "
     "mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
 ).split():
     _function = _method(_name, getattr(np, _name))
-    setattr(AscendArray, _name, with_accumulate(_function) if _name in SUMS else _function)
+    _function = with_accumulate(_function) if _name in SUMS else _function
+    setattr(AscendArray, _name, _quick.method(getattr(np, _name), _function))
 
 _storage.bind(AscendArray)
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks
+from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks, _readonly
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._storage import tensor_of
 
@@ -39,31 +39,37 @@ class _Plan:
         self.copies_scalar = False  # every axis taken by an integer, without an Ellipsis
 
 
-def getitem(tensor: Any, index: Any) -> tuple[Any, bool]:
-    """Tensor ``tensor[index]``, and whether it is a copy where NumPy would give a view."""
+def getitem(tensor: Any, index: Any) -> Any:
+    """Tensor ``tensor[index]``; read-only if it is a copy where NumPy would give a view."""
     kind = type(index)
     if kind is int and tensor.ndim:
         _check_int(index, tensor.shape[0], 0)
         view = tensor[index]
-        return (view if view.ndim else view.clone()), False
+        return view if view.ndim else view.clone()
     # plain forward slices and integers mean the same to torch
     if (kind is slice and _is_forward(index)) or (
         kind is tuple
         and all(type(i) is int or (type(i) is slice and _is_forward(i)) for i in index)
     ):
-        view = tensor[index]
-        return (view if view.ndim else view.clone()), False
+        try:
+            view = tensor[index]
+            return view if view.ndim else view.clone()
+        except IndexError:
+            pass  # torch's, of dimensions; the general way below raises NumPy's
     if _dispatch.is_array(index):
         mask = _as_entry(index)
         if mask.dtype is torch.bool and mask.ndim and mask.shape == tensor.shape[: mask.ndim]:
-            return _under_mask(tensor, mask), False
+            return _under_mask(tensor, mask)
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
         view = _flip(view, plan.flips)
-    if not plan.advanced:
-        return (view.clone() if plan.copies_scalar else view), bool(plan.flips)
-    return gather(view, plan.advanced), False
+    if plan.advanced:
+        return gather(view, plan.advanced)
+    if plan.flips:
+        axes = tuple(plan.flips)
+        return _readonly.stand_in(view, plan.view, lambda seen: np.flip(seen, axes))
+    return view.clone() if plan.copies_scalar else view
 
 
 def _under_mask(tensor: Any, mask: Any) -> Any:
@@ -94,10 +100,15 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     mask = _whole_mask(tensor, index)
     if mask is not None and _fill_mask(tensor, mask, value):
         return
-    plan = _plan(tensor, index)
+    try:
+        plan = _plan(tensor, index)
+    except IndexError:
+        _check_fits(tensor, index, value)
+        raise
     if not plan.advanced:
         if plan.copies_scalar:
             _check_element(value, NUMPY[tensor.dtype])
+        _check_depth(value, plan.view.ndim)
         source = _value(value, tensor)
         if plan.flips:
             source = _flip(_broadcast(source, plan.view.shape), plan.flips)
@@ -112,14 +123,38 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
     _scatter(plan.view, plan.advanced, _value(value, tensor), not _is_mask_only(tensor, index))
 
 
+def _check_depth(value: Any, ndim: int) -> None:
+    """Raise NumPy's error for lists that are nested deeper than the target has axes."""
+    depth = 0
+    while type(value) in (list, tuple):
+        depth += 1
+        value = value[0] if value else None
+    depth += getattr(value, "ndim", 0) if depth else 0
+    if depth > ndim:
+        raise ValueError(
+            "setting an array element with a sequence: the value is nested "
+            f"{depth} deep, the target has {ndim} axes"
+        )
+
+
+def _check_fits(tensor: Any, index: Any, value: Any) -> None:
+    """Raise ValueError where a value does not fit integer arrays that are out of bounds."""
+    if not getattr(value, "ndim", type(value) in (list, tuple)):
+        return
+    plan = _plan(tensor, index, bounds=False)
+    if plan.advanced:
+        shape = _result_shape(plan.view, plan.advanced)
+        _broadcast(_trim(_value(value, tensor), shape), shape)
+
+
 def _scatter(view: Any, advanced: list[Any], source: Any, repeats: bool) -> None:
     """Write at integer index tensors, which may name places several times if `repeats`."""
     shape = _result_shape(view, advanced)
     source = _broadcast(_trim(source, shape), shape)
-    if source.untyped_storage().data_ptr() == view.untyped_storage().data_ptr():
-        source = source.clone()
+    source = _apart(source, view)
     if source.numel() > 1 and repeats:
         source = _duplicates.last_wins(view, advanced, source)
+    advanced = [entry if entry is None else _apart(entry, view) for entry in advanced]
     # index_put_ has no kernels for the wide unsigned dtypes; their twins move the same bits
     view, source = twin(view), twin(source)
     if device.current().restricts:
@@ -134,15 +169,17 @@ def _is_mask_only(tensor: Any, index: Any) -> bool:
     return _whole_mask(tensor, index) is not None
 
 
+def _apart(tensor: Any, target: Any) -> Any:
+    """The tensor, or a copy where writing into `target` might change it."""
+    shared = tensor.untyped_storage().data_ptr() == target.untyped_storage().data_ptr()
+    return tensor.clone() if shared and tensor.numel() else tensor
+
+
 def store(target: Any, source: Any) -> None:
     """Copy `source` into `target`, broadcasting, safe where both share memory."""
     source = cast(_trim(source, target.shape), target.dtype)
-    if (
-        source.numel()
-        and source is not target
-        and source.untyped_storage().data_ptr() == target.untyped_storage().data_ptr()
-    ):
-        source = source.clone()
+    if source is not target:
+        source = _apart(source, target)
     target.copy_(_broadcast(source, target.shape))
 
 
@@ -165,7 +202,7 @@ def gather(tensor: Any, advanced: list[Any]) -> Any:
 # -- taking an index apart
 
 
-def _plan(tensor: Any, index: Any) -> _Plan:
+def _plan(tensor: Any, index: Any, bounds: bool = True) -> _Plan:
     entries = _expand(tensor, index)
     any_array = any(_is_advanced(entry) for entry in entries)
     plan = _Plan()
@@ -190,8 +227,9 @@ def _plan(tensor: Any, index: Any) -> _Plan:
                 advanced.append(entry.as_index(tensor.device))
                 axis += 1
                 continue
-            checked = _checked_index(entry, view.shape[axis], source_axis, tensor.device)
-            advanced.append(checked)
+            if bounds:
+                entry = _checked_index(entry, view.shape[axis], source_axis, tensor.device)
+            advanced.append(entry)
         else:
             number = _check_int(entry, view.shape[axis], source_axis)
             if not any_array:

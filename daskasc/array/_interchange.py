@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _indexing, _masks
-from daskasc.array._dispatch import implements, implements_for_times, is_array
+from daskasc.array import _indexing, _masks, _readonly
+from daskasc.array._dispatch import check_device, implements, implements_for_times, is_array
 from daskasc.array._dtypes import BFLOAT16, COMPLEX, NUMPY, torch
 from daskasc.array._operators import can_cast
 from daskasc.array._storage import wrap
@@ -118,7 +118,7 @@ def adopt(tensor: Any) -> Any:
     """Tensor for an array to keep: on this process's card, of a dtype that NumPy knows."""
     device.numpy_dtype(tensor.dtype)
     check_place(tensor)
-    return plain(tensor)
+    return _readonly.like(plain(tensor), tensor)
 
 
 def check_place(tensor: Any) -> None:
@@ -247,6 +247,26 @@ def _from_host(host: np.ndarray[Any, Any], copy: bool | None) -> Any:
 # -- files and text: the elements are copied down, which is what is asked for
 
 
+# NumPy's format knows no bfloat16: files hold a field of that name, which our load recognises
+_MARKED = np.dtype([("bfloat16", "V2")])
+
+
+def marked(host: Any) -> Any:
+    """Host array as it is written to a file of NumPy's format: bfloat16 in a field of that name."""
+    return host.view(_MARKED) if host.dtype == BFLOAT16 else host
+
+
+def unmarked(host: Any) -> Any:
+    """Host array as it was before :func:`marked`."""
+    return host.view(BFLOAT16) if host.dtype == _MARKED else host
+
+
+def _marked_down(value: Any) -> Any:
+    if is_array(value):
+        return marked(value.asnumpy())
+    return marked(value) if isinstance(value, np.ndarray) else _down(value)
+
+
 def _down(value: Any) -> Any:
     if is_array(value):
         return value.asnumpy()
@@ -256,8 +276,10 @@ def _down(value: Any) -> Any:
 
 
 def _written(function: Any) -> Any:
+    down = _marked_down if function in (np.save, np.savez, np.savez_compressed) else _down
+
     def write(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(_down, args), **{key: _down(kwargs[key]) for key in kwargs})
+        return function(*map(down, args), **{key: down(kwargs[key]) for key in kwargs})
 
     write.__name__ = function.__name__
     write.__doc__ = f"As :func:`numpy.{function.__name__}`; copies the elements down."

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from daskasc.array._dtypes import torch
+from daskasc.array._readonly import is_read_only, stands_for
 
 # flag -> NumPy's other names for it
 _NAMES = {
@@ -98,6 +99,8 @@ def clone(tensor: Any, order: Any) -> Any:
 def fits(tensor: Any, order: Any) -> bool:
     """Whether a tensor has an order already."""
     letter = resolved(tensor, order_of("K" if order is None else order))
+    if letter != "K" and stands_for(tensor) is not None:
+        return False  # NumPy's view has gaps
     return letter == "K" or (is_f(tensor) if letter == "F" else bool(tensor.is_contiguous()))
 
 
@@ -109,8 +112,8 @@ def arranged(tensor: Any, order: Any) -> Any:
 class Flags:
     """``ndarray.flags`` of an array on the card: by name, by NumPy's short name, as attributes.
 
-    ``writeable`` is False for arrays that are copies where NumPy would give a view. It cannot be
-    changed: a card has no read-only memory, and views would not know.
+    ``writeable`` is False for arrays that are copies where NumPy would give a view, and for views
+    of them. It cannot be changed: a card has no read-only memory, and views would not know.
     """
 
     __slots__ = ("_array",)
@@ -151,9 +154,9 @@ class Flags:
         if name == "F_CONTIGUOUS":
             return is_f(tensor)
         if name == "OWNDATA":
-            return not tensor._is_view()
+            return not (tensor._is_view() or is_read_only(tensor))
         if name in ("WRITEABLE", "BEHAVED"):
-            return not getattr(array, "_copied", False)
+            return not is_read_only(tensor)
         c, f = bool(tensor.is_contiguous()), is_f(tensor)
         values = {
             "ALIGNED": True,

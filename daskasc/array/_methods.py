@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _layout, _storage
+from daskasc.array import _dispatch, _layout, _readonly, _storage
 from daskasc.array._dtypes import cast, torch, torch_dtype
 from daskasc.array._flat import Flat
 from daskasc.array._operators import can_cast
@@ -159,7 +159,8 @@ class NumPyMethods:
                 f"a field of {new} bytes at byte {offset} of {old} has no strides on the card; "
                 "allowed: sizes that divide both"
             )
-        return _storage.wrap(self._t.unsqueeze(-1).view(target)[..., offset // new])
+        bytes_of = _readonly.like(self._t.unsqueeze(-1).view(target), self._t)
+        return _storage.wrap(bytes_of[..., offset // new])
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Write a part of each element's bytes, as ``ndarray.setfield``."""

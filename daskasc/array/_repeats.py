@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost, implements
+from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import torch
+from daskasc.array._readonly import freeze, stand_in
 from daskasc.array._reductions import normalize_axes, normalize_axis
-from daskasc.array._shaping import copied, moved
+from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
 
@@ -21,7 +22,10 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         tensor, axis = tensor.reshape(-1), 0
     number = normalize_axis(axis, tensor.ndim)
     length = tensor.shape[number]
-    counts = np.asarray(repeats.asnumpy() if hasattr(repeats, "asnumpy") else repeats)
+    if is_array(repeats):
+        places = _repeated_places(repeats, length)
+        return wrap(moved(tensor, lambda t: t.index_select(number, places)))
+    counts = np.asarray(repeats)
     if not counts.size and isinstance(repeats, list | tuple):
         counts = counts.astype(np.int64)  # NumPy's dtype of an empty list is float64
     if counts.size and length and int(counts.min()) < 0:
@@ -33,6 +37,28 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     # index_select, because repeat_interleave is documented to stop at 2^22 outputs on Atlas A2
     places = torch.from_numpy(np.repeat(np.arange(length), counts)).to(tensor.device)
     return wrap(moved(tensor, lambda t: t.index_select(number, places)))
+
+
+def _repeated_places(repeats: Any, length: int) -> Any:
+    """Where each element of a repetition comes from; the counts stay on the card."""
+    if not np.can_cast(repeats.dtype, np.int64, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {repeats.dtype!r} to dtype('int64') according to the "
+            "rule 'safe'"
+        )
+    counts = tensor_of(repeats, torch.int64)
+    if counts.numel() == 1:
+        counts = counts.reshape(1).expand(length)
+    elif tuple(counts.shape) != (length,):
+        shape = tuple(counts.shape)
+        raise ValueError(f"operands could not be broadcast together: {shape} ({length},)")
+    if not length:
+        return torch.empty(0, dtype=torch.int64, device=counts.device)
+    ends = counts.cumsum(0)
+    least, total = wrap(torch.stack([counts.min(), ends[-1]])).tolist()
+    if least < 0:
+        raise ValueError("repeats may not contain negative values.")
+    return torch.searchsorted(ends, torch.arange(total, device=ends.device), right=True)
 
 
 @implements(np.tile)
@@ -47,7 +73,8 @@ def flip(m: Any, axis: Any = None) -> Any:
     """As :func:`numpy.flip`, but a copy."""
     tensor = tensor_of(m)
     axes = tuple(range(tensor.ndim)) if axis is None else normalize_axes(axis, tensor.ndim)
-    return copied(moved(tensor, lambda t: t.flip(axes)))
+    flipped = moved(tensor, lambda t: t.flip(axes))
+    return wrap(stand_in(flipped, tensor, lambda view: np.flip(view, axes)))
 
 
 @implements(np.flipud)
@@ -79,7 +106,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         raise ValueError(f"axes are {plane}; they must be different")
     if any(not -tensor.ndim <= axis < tensor.ndim for axis in plane):
         raise ValueError(f"axes={plane} out of range for an array of ndim={tensor.ndim}")
-    return copied(moved(tensor, lambda t: torch.rot90(t, k, plane)))
+    turned = moved(tensor, lambda t: torch.rot90(t, k, plane))
+    return wrap(stand_in(turned, tensor, lambda view: np.rot90(view, k, plane)))
 
 
 @implements(np.roll)
@@ -116,11 +144,14 @@ def sliding_window_view(
         if len(axes) != len(sizes):
             raise ValueError("Must provide matching length window_shape and axis")
     if writeable:
-        raise NeedsHost("windows that can be written into")
+        raise ValueError(
+            "windows on a card are read-only, because they overlap: writeable=True is not "
+            "supported. Write into the array itself"
+        )
     for number, width in zip(axes, sizes, strict=True):
         if width < 0:
             raise ValueError("`window_shape` cannot contain negative values")
         if width > tensor.shape[number]:
             raise ValueError("window shape cannot be larger than input array shape")
         tensor = tensor.unfold(number, int(width), 1)
-    return copied(tensor)
+    return wrap(freeze(tensor))

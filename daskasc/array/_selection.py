@@ -6,13 +6,14 @@ Indices that come from the user are checked against their axis first, as in inde
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from daskasc.array import _complex, _indexing, _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, require
+from daskasc.array._dispatch import NeedsHost, implements, into, is_array, require
 from daskasc.array._dtypes import (
     BFLOAT16,
     COMPLEX,
@@ -27,6 +28,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     twin,
 )
+from daskasc.array._readonly import freeze, laid_out
 from daskasc.array._reductions import normalize_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
@@ -48,7 +50,7 @@ def _weak_dtype(values: list[Any]) -> Any:
     return torch_dtype(dtype)
 
 
-def _weakly_cast(values: list[Any]) -> list[Any]:
+def weakly_cast(values: list[Any]) -> list[Any]:
     """Tensors of arrays and weak Python scalars, in their common dtype; integers wrap as there."""
     given = [v if type(v) in _SCALARS else tensor_of(v) for v in values]
     if any(type(v) in _SCALARS for v in given) or any(v.dtype is not given[0].dtype for v in given):
@@ -65,7 +67,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(wrap(mask))
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    left, right = _weakly_cast([x, y])
+    left, right = weakly_cast([x, y])
     require("where", left)
     return wrap(torch.where(mask, left, right))
 
@@ -103,13 +105,23 @@ def isrealobj(x: Any) -> bool:
     return tensor_of(x).dtype not in COMPLEX
 
 
-@implements(np.may_share_memory, np.shares_memory)
+@implements(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
-    """As :func:`numpy.may_share_memory`, by storage: a superset of NumPy's answer."""
-    if not (hasattr(a, "_t") and hasattr(b, "_t")):
+    """As :func:`numpy.may_share_memory`."""
+    return _share(np.may_share_memory, a, b, max_work)
+
+
+@implements(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """As :func:`numpy.shares_memory`."""
+    return _share(np.shares_memory, a, b, max_work)
+
+
+def _share(question: Callable[..., bool], a: Any, b: Any, max_work: Any) -> bool:
+    """Let NumPy answer from addresses and strides; host and card have no memory in common."""
+    if not (hasattr(a, "_t") and hasattr(b, "_t") and a.size and b.size):
         return False
-    left, right = a._t.untyped_storage(), b._t.untyped_storage()
-    return bool(left.nbytes() and left.data_ptr() == right.data_ptr())
+    return question(laid_out(a._t), laid_out(b._t), max_work=max_work)
 
 
 # -- by indices
@@ -190,10 +202,23 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
     number = normalize_axis(axis, tensor.ndim)
-    kept = np.delete(
-        np.arange(tensor.shape[number]), obj.asnumpy() if hasattr(obj, "asnumpy") else obj
-    )
-    return take(wrap(tensor), kept, number)
+    length = tensor.shape[number]
+    if not is_array(obj):
+        return take(wrap(tensor), np.delete(np.arange(length), obj), number)
+    places = obj._t
+    if places.dtype is torch.bool:
+        if tuple(places.shape) != (length,):
+            raise ValueError(
+                "boolean array argument obj to delete must be one-dimensional and match the axis "
+                f"length of {length}"
+            )
+        kept = ~places
+    elif is_integer(places):
+        kept = torch.ones(length, dtype=torch.bool, device=tensor.device)
+        _indexing.setitem(kept, (obj,), False)
+    else:
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return take(wrap(tensor), wrap(kept.nonzero().reshape(-1)), number)
 
 
 @implements(np.unravel_index)
@@ -266,7 +291,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """As :func:`numpy.select`."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    *choices, chosen = _weakly_cast([*choicelist, default])
+    *choices, chosen = weakly_cast([*choicelist, default])
     for mask, choice in zip(reversed(condlist), reversed(choices), strict=True):
         chosen = torch.where(tensor_of(mask, torch.bool), choice, chosen)
     return wrap(chosen)
@@ -321,9 +346,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """As :func:`numpy.digitize`."""
     edges = wrap(tensor_of(bins))
-    steps = edges.asnumpy() if edges.size else np.empty(0)
-    rising = bool((steps[1:] >= steps[:-1]).all())
-    if not rising and not bool((steps[1:] <= steps[:-1]).all()):
+    if edges.ndim != 1:
+        raise ValueError("object of too small depth for desired array")
+    later, earlier = edges[1:], edges[:-1]
+    ways = [np.all(later >= earlier), np.all(later <= earlier)]
+    rising, falling = np.stack(ways).tolist()
+    if not rising and not falling:
         raise ValueError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if rising:
@@ -335,26 +363,24 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 # -- triangles and diagonals
 
 
+def _of_rows(m: Any) -> Any:
+    """Matrix or stack of them; a vector stands for that many equal rows, as in NumPy."""
+    tensor = tensor_of(m)
+    if not tensor.ndim:
+        raise TypeError("a triangle is of an array of at least one axis; got none")
+    return tensor.expand(tensor.shape[0], -1) if tensor.ndim == 1 else tensor
+
+
 @implements(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
     """As :func:`numpy.tril`."""
-    tensor = tensor_of(m)
-    return wrap(
-        moved(
-            tensor.expand(tensor.shape[0], -1) if tensor.ndim == 1 else tensor, lambda t: t.tril(k)
-        )
-    )
+    return wrap(moved(_of_rows(m), lambda t: t.tril(k)))
 
 
 @implements(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     """As :func:`numpy.triu`."""
-    tensor = tensor_of(m)
-    return wrap(
-        moved(
-            tensor.expand(tensor.shape[0], -1) if tensor.ndim == 1 else tensor, lambda t: t.triu(k)
-        )
-    )
+    return wrap(moved(_of_rows(m), lambda t: t.triu(k)))
 
 
 @implements(np.diag)
@@ -377,9 +403,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     first, second = normalize_axis(axis1, tensor.ndim), normalize_axis(axis2, tensor.ndim)
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    found = wrap(tensor.diagonal(offset, first, second))
-    found._copied = True
-    return found
+    return wrap(freeze(tensor.diagonal(offset, first, second)))
 
 
 @implements(np.trace)

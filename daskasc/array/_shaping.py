@@ -7,6 +7,7 @@ twins (:func:`moved`), since torch lacks most kernels for them.
 from __future__ import annotations
 
 import itertools
+import operator
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,9 @@ import numpy as np
 
 from daskasc.array import _operators
 from daskasc.array._dispatch import implements, into, is_array
-from daskasc.array._dtypes import NUMPY, TWINS, cast, promote, torch, torch_dtype
+from daskasc.array._dtypes import BFLOAT16, NUMPY, TWINS, cast, promote, torch, torch_dtype
 from daskasc.array._layout import order_of, resolved
+from daskasc.array._readonly import copies, freeze, stands_for
 from daskasc.array._reductions import normalize_axes, normalize_axis
 from daskasc.array._storage import tensor_of, wrap
 
@@ -27,13 +29,6 @@ def moved(tensor: Any, function: Callable[[Any], Any]) -> Any:
     if signed is None:
         return function(tensor)
     return function(tensor.view(signed)).view(tensor.dtype)
-
-
-def copied(tensor: Any) -> Any:
-    """Array that stands for a view that torch cannot make; it refuses to be written into."""
-    array = wrap(tensor)
-    array._copied = True
-    return array
 
 
 # -- shapes
@@ -80,7 +75,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
         result = result.permute(tuple(reversed(range(result.ndim))))
     else:
         result = tensor.reshape(_known(tensor, wanted))
-    if copy is True:
+    if copy is True or (copy is None and copies(tensor, wanted, order)):
         result = result.clone()
     elif copy is False and result.numel() and result.data_ptr() != tensor.data_ptr():
         raise ValueError("Unable to avoid creating a copy while reshaping.")
@@ -119,7 +114,7 @@ def ravel(a: Any, order: str = "C") -> Any:
         axes = sorted(range(tensor.ndim), key=lambda i: -int(tensor.stride(i)))
         flat = tensor.permute(axes).reshape(shape)
     # a view only if it has no gaps, as in NumPy
-    return wrap(flat.contiguous())
+    return wrap(flat.contiguous() if stands_for(tensor) is None else flat.clone())
 
 
 @implements(np.transpose, np.permute_dims)
@@ -214,7 +209,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     tensor = tensor_of(array)
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     try:
-        return copied(tensor.expand(wanted))
+        return wrap(freeze(tensor.expand(wanted)))
     except RuntimeError:
         raise ValueError(
             f"operands could not be broadcast together with remapped shapes "
@@ -227,7 +222,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """As :func:`numpy.broadcast_arrays`."""
     tensors = [tensor_of(a) for a in args]
     wanted = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
-    return tuple(copied(t.expand(wanted)) for t in tensors)
+    return tuple(wrap(freeze(t.expand(wanted))) for t in tensors)
 
 
 def _at_least(n: int) -> Callable[..., Any]:
@@ -275,10 +270,13 @@ def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """As :func:`numpy.concatenate`."""
-    tensors = [tensor_of(a) for a in arrays]
+    given = list(arrays)
+    tensors = [tensor_of(a) for a in given]
     if not tensors:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
+        if dtype is None and out is None:
+            tensors = _with_weak(given, tensors)
         tensors, axis = [t.reshape(-1) for t in tensors], 0
     first = tensors[0]
     if not first.ndim:
@@ -304,6 +302,19 @@ def concatenate(
     target = _target(dtype, out)
     result = wrap(torch.cat(common(tensors, target, casting), dim=number))
     return result if out is None else into(out, result)
+
+
+def _with_weak(given: list[Any], tensors: list[Any]) -> list[Any]:
+    """Tensors with those of Python scalars in the dtype that they do not decide, as in NumPy."""
+    weak = [type(value) in (int, float, complex) for value in given]
+    strong = [NUMPY[t.dtype] for t, is_weak in zip(tensors, weak, strict=True) if not is_weak]
+    if not strong or not any(weak) or BFLOAT16 in strong:
+        return tensors
+    scalars = [value for value, is_weak in zip(given, weak, strict=True) if is_weak]
+    # values that do not fit wrap, so that the kinds decide alone
+    kinds = [type(value)(0) for value in scalars]
+    dtype = torch_dtype(np.result_type(*strong, *kinds))
+    return [cast(t, dtype) if w else t for t, w in zip(tensors, weak, strict=True)]
 
 
 def _target(dtype: Any, out: Any) -> Any:
@@ -394,6 +405,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """As :func:`numpy.array_split`."""
     tensor = tensor_of(ary)
     length = tensor.shape[normalize_axis(axis, tensor.ndim)]
+    if is_array(indices_or_sections):
+        indices_or_sections = indices_or_sections.tolist()  # cut points are numbers
     if isinstance(indices_or_sections, int | np.integer):
         parts = int(indices_or_sections)
         if parts <= 0:
@@ -401,7 +414,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         each, extra = divmod(length, parts)
         edges = [0, *np.cumsum([each + 1] * extra + [each] * (parts - extra)).tolist()]
     else:
-        edges = [0, *(int(i) for i in indices_or_sections), length]
+        edges = [0, *map(operator.index, indices_or_sections), length]
     whole = (slice(None),) * normalize_axis(axis, tensor.ndim)
     array = wrap(tensor)
     pieces = [(*whole, slice(a, b)) for a, b in itertools.pairwise(edges)]
@@ -411,6 +424,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """As :func:`numpy.split`."""
+    if is_array(indices_or_sections):
+        indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int | np.integer):
         length = tensor_of(ary).shape[axis]
         if length % int(indices_or_sections):

@@ -238,9 +238,12 @@ def _lowered(value: Any, dtype: np.dtype[Any], casting: str) -> Any:
 for _name, _row in ROWS.items():
     _function = getattr(np, _name)
     implements_for_times(_function)(functools.partial(run, _function, _row))
-implements_for_times(np.linalg.matrix_transpose)(
-    functools.partial(run, np.linalg.matrix_transpose, Row(("x",)))
-)
+for _function in (
+    np.linalg.diagonal,
+    np.linalg.matrix_transpose,
+    np.lib.stride_tricks.sliding_window_view,
+):
+    implements_for_times(_function)(functools.partial(run, _function, Row(("x",))))
 
 
 # -- each array on its own
@@ -274,10 +277,16 @@ for _function in (
     implements_for_times(_function)(functools.partial(_each, _function))
 
 
-@implements_for_times(np.may_share_memory, np.shares_memory)
+@implements_for_times(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
     """As :func:`numpy.may_share_memory`."""
-    return bool(_dispatch.call(np.may_share_memory, (_ticks(a), _ticks(b)), {}))
+    return bool(_dispatch.call(np.may_share_memory, (_ticks(a), _ticks(b), max_work), {}))
+
+
+@implements_for_times(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """As :func:`numpy.shares_memory`."""
+    return bool(_dispatch.call(np.shares_memory, (_ticks(a), _ticks(b), max_work), {}))
 
 
 @implements_for_times(np.lexsort)

@@ -246,7 +246,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     a._check_writable()
     tensor = a._t
     numbers = torch.arange(tensor.numel(), device=tensor.device).reshape(tensor.shape)
-    places, _ = _indexing.getitem(numbers, indices)
+    places = _indexing.getitem(numbers, indices)
     operand: Any = None if ufunc.nin == 1 else tensor_of(b)
     # raises where NumPy has no loop
     resolve(ufunc, (a.dtype,) if operand is None else (a.dtype, NUMPY[operand.dtype]))

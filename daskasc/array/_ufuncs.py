@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _guard, _operators, _out, _policy
+from daskasc.array import _dispatch, _guard, _layout, _operators, _out, _policy
 from daskasc.array._dispatch import NeedsHost
-from daskasc.array._dtypes import device_policy, safe_rule, torch, torch_dtype
+from daskasc.array._dtypes import cast, device_policy, safe_rule, torch, torch_dtype
 from daskasc.array._elementwise import NAMES
 from daskasc.array._kernels import SCALARS
+from daskasc.array._readonly import is_read_only
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._ufunc_methods import METHODS
 from daskasc.device import observer
@@ -114,9 +115,9 @@ def _call(
             raise TypeError("cannot specify more than one of 'signature', 'sig' and 'dtype'")
         result = _of_loop(ufunc, inputs, signature if sig is None else sig, casting)
     else:
-        if len(out) == 1 and where is True and (dtype is None or out[0].dtype == dtype):
+        if len(out) == 1 and where is True and order == "K" and (dtype is None or out[0].dtype == dtype):
             target = out[0]
-            if _dispatch.is_array(target) and not getattr(target, "_copied", False):
+            if _dispatch.is_array(target) and not is_read_only(target.tensor):
                 plan = _out.planned(ufunc, inputs, target)
                 if plan is not None:
                     if (who := observer.active) is not None:
@@ -128,8 +129,14 @@ def _call(
         result = _operators.apply(ufunc, inputs, wanted, casting)
     results = result if isinstance(result, tuple) else (result,)
     targets = out or (None,) * len(results)
+    mask = None if where is True else _mask(where)
+    if mask is not None:
+        results = _spread(results, mask, targets)
+    letter = _order(inputs, order)
     stored = tuple(
-        part if target is None else _store(ufunc, part, target, where, casting)
+        wrap(_layout.arranged(part._t, letter)) if target is None and letter != "K" else part
+        if target is None
+        else _store(ufunc, part, target, mask, casting)
         for part, target in zip(results, targets, strict=True)
     )
     return stored if isinstance(result, tuple) else stored[0]
@@ -159,13 +166,50 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], signature: Any, casting: 
     return result
 
 
-def _store(ufunc: np.ufunc, part: Any, target: Any, where: Any, casting: str) -> Any:
-    if where is True:
+def _order(inputs: tuple[Any, ...], order: Any) -> str:
+    """Order of new results: C, F or K; A is F where all operands are and not all are C."""
+    letter = _layout.order_of("K" if order is None else order)
+    if letter != "A":
+        return letter
+    tensors = [value._t for value in inputs if hasattr(value, "_t")]
+    in_f = all(map(_layout.is_f, tensors)) and not all(t.is_contiguous() for t in tensors)
+    return "F" if in_f else "C"
+
+
+def _mask(where: Any) -> Any:
+    """Boolean tensor of ``where=``; arrays have to be boolean."""
+    given = where.dtype if hasattr(where, "dtype") else np.dtype(bool)
+    if given.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {given!r} to dtype('bool') according to the rule "
+            "'safe', as where= needs"
+        )
+    return tensor_of(where if hasattr(where, "dtype") else np.asarray(where, dtype=bool))
+
+
+def _spread(results: tuple[Any, ...], mask: Any, targets: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Results in the shape that they and the mask broadcast to; elements outside are any."""
+    shape = np.broadcast_shapes(results[0].shape, tuple(mask.shape))
+    return tuple(
+        part
+        if part.shape == shape or target is not None
+        else wrap(part._t.expand(shape).contiguous())
+        for part, target in zip(results, targets, strict=True)
+    )
+
+
+def _store(ufunc: np.ufunc, part: Any, target: Any, mask: Any, casting: str) -> Any:
+    if mask is None:
         return _operators.store(ufunc, part, target, casting)
     if not _dispatch.is_array(target):
         return _dispatch.into(target, part)
-    mask = tensor_of(where)
-    kept = torch.where(mask, part._t.to(target._t.dtype), target._t)
+    shape = np.broadcast_shapes(part.shape, tuple(mask.shape), target.shape)
+    if shape != target.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {target.shape} doesn't match the "
+            f"broadcast shape {shape}"
+        )
     if not _operators.can_cast(part.dtype, target.dtype, casting):
         return _operators.store(ufunc, part, target, casting)
+    kept = torch.where(mask, cast(part._t, target._t.dtype), target._t)
     return _dispatch.into(target, wrap(kept))

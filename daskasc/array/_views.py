@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from daskasc.array._dtypes import torch, torch_dtype
+from daskasc.array._readonly import copies, freeze, like
 from daskasc.array._storage import wrap, wrap_times
 from daskasc.errors import UnsupportedDTypeError
 
@@ -33,7 +35,7 @@ def as_dtype(array: Any, dtype: Any) -> Any:
     tensor = array._t
     old, new = array.itemsize, target.itemsize
     if old == new:
-        return wrap(tensor.view(target))
+        return wrap(like(tensor.view(target), tensor))
     if not array.ndim or array.shape[-1] * old % new:
         raise ValueError(
             f"a {array.ndim}-d array with {old} bytes an element has no view as {dtype}: the "
@@ -42,6 +44,37 @@ def as_dtype(array: Any, dtype: Any) -> Any:
     if tensor.numel():
         if tensor.stride(-1) != 1 and array.shape[-1] > 1:
             raise ValueError("the last axis must be contiguous for a view as another size")
-        return wrap(tensor.view(target))
+        if any(step * old % new for step in tensor.stride()[:-1]) or (
+            tensor.storage_offset() * old % new
+        ):
+            # torch's strides are whole elements: a copy, which refuses to be written
+            copy = tensor.clone(memory_format=torch.contiguous_format)
+            return wrap(freeze(copy.view(target), ()))
+        return wrap(like(tensor.view(target), tensor))
     shape = (*array.shape[:-1], array.shape[-1] * old // new)
     return wrap(torch.empty(shape, dtype=target, device=tensor.device))
+
+
+def reshaped_in_place(tensor: Any, shape: Any) -> Any:
+    """View of a tensor for ``array.shape = shape``.
+
+    Raises
+    ------
+    AttributeError
+        No view has the shape, as in NumPy.
+    ValueError
+        The number of elements is another.
+    """
+    items = shape if isinstance(shape, tuple | list) else (shape,)
+    wanted = tuple(operator.index(n) for n in items)
+    # raises NumPy's error for a shape of another size
+    np.broadcast_to(np.int8(0), tuple(tensor.shape)).reshape(wanted)
+    try:
+        if copies(tensor, wanted, "C"):
+            raise RuntimeError
+        return tensor.view(wanted)
+    except RuntimeError:
+        raise AttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
+            "the desired shape."
+        ) from None

@@ -1,0 +1,115 @@
+"""Arrays that refuse to be written into, and the views of them.
+
+Two kinds: copies that stand for a view which torch's strides cannot express (a negative step), and
+views that are read-only in NumPy too (``broadcast_to``, ``diagonal``, sliding windows). The mark is
+on the tensor at the root of all views, which torch keeps alive with them::
+
+    a --> a[1:] --> a[1:].T             root a, not marked
+    freeze(a.diagonal()) --> [:2]       a root of its own on a's memory, marked
+
+so an index, a transpose or a reshape without a copy is refused like the marked array itself, and
+whatever has memory of its own can be written. Views as another dtype have no root in torch: who
+makes one hands the mark on with :func:`like`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_MARK = "_daskasc_read_only"
+
+
+def _root(tensor: Any) -> Any:
+    base = tensor._base
+    return tensor if base is None else base
+
+
+def is_read_only(tensor: Any) -> bool:
+    """Whether writing into a tensor is to be refused."""
+    return hasattr(_root(tensor), _MARK)
+
+
+def freeze(tensor: Any, strides: tuple[int, ...] | None = None) -> Any:
+    """Tensor on the same memory that, with all views of it, is read-only.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor
+    strides : tuple of int, optional
+        Bytes between elements of NumPy's view, where the tensor is a copy that stands for one; ()
+        if they are not known.
+    """
+    frozen = tensor.data
+    setattr(frozen, _MARK, strides)
+    return frozen
+
+
+def stand_in(
+    copy: Any, source: Any, view: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
+) -> Any:
+    """Read-only tensor for a copy that stands for NumPy's ``view(source)``."""
+    layout = _numpys(source)
+    return freeze(copy, () if layout is None else view(layout).strides)
+
+
+def like(tensor: Any, source: Any) -> Any:
+    """`tensor`, a view of `source` that torch does not know as one, read-only where that is."""
+    return freeze(tensor, ()) if is_read_only(source) else tensor
+
+
+def laid_out(tensor: Any, strides: tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:
+    """NumPy array at a tensor's address: for its layout alone, the elements must not be touched.
+
+    Parameters
+    ----------
+    tensor : torch.Tensor
+    strides : tuple of int, optional
+        Bytes between elements along each axis; by default the tensor's.
+    """
+    return np.asarray(_Address(tensor, strides))
+
+
+def _numpys(tensor: Any) -> np.ndarray[Any, Any] | None:
+    """Layout that a tensor has in NumPy; None if it is not known."""
+    root = _root(tensor)
+    strides = getattr(root, _MARK, None)
+    if strides is None:
+        return laid_out(tensor)
+    return laid_out(tensor, strides) if strides and tensor is root else None
+
+
+def stands_for(tensor: Any) -> np.ndarray[Any, Any] | None:
+    """NumPy's view, as by :func:`laid_out`, that a tensor is the copy of; None if there is none."""
+    strides = getattr(tensor, _MARK, None)
+    return laid_out(tensor, strides) if strides else None
+
+
+def copies(tensor: Any, shape: Any, order: Any) -> bool:
+    """Whether NumPy copies for another shape, because `tensor` stands for a view with gaps."""
+    view = stands_for(tensor)
+    if view is None:
+        return False
+    try:
+        view.reshape(shape, order=order, copy=False)
+    except ValueError:
+        return True
+    except TypeError:  # NumPy 2.0 cannot say; the result stays read-only
+        return False
+    return False
+
+
+class _Address:
+    """What ``numpy.asarray`` asks for."""
+
+    def __init__(self, tensor: Any, strides: tuple[int, ...] | None) -> None:
+        size = tensor.element_size()
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (tensor.data_ptr() or 1, True),
+            "shape": tuple(tensor.shape),
+            "strides": tuple(n * size for n in tensor.stride()) if strides is None else strides,
+            "typestr": f"|V{size}",
+        }
