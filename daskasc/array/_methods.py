@@ -81,6 +81,20 @@ class NumPyMethods:
     def flat(self, value: Any) -> None:
         Flat(self)[...] = value
 
+    # -- choosing
+
+    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Return elements of the choices whose numbers are this array's elements.
+
+        The choices are one sequence or several arguments, as ``ndarray.choose`` takes them.
+        """
+        options = choices[0] if len(choices) == 1 else choices
+        return _dispatch.call(np.choose, (self, options, out, mode), {})
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """Return the elements, or slices of an axis, where a condition holds."""
+        return _dispatch.call(np.compress, (condition, self, axis, out), {})
+
     # -- writing
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -102,7 +116,7 @@ class NumPyMethods:
         shape = new_shape[0] if len(new_shape) == 1 else new_shape
         wanted = tuple(int(n) for n in (shape if isinstance(shape, tuple | list) else (shape,)))
         old = self._t
-        if old._is_view() or not old.is_contiguous():
+        if old._is_view() or _readonly.is_read_only(old) or not old.is_contiguous():
             raise ValueError("cannot resize this array: it does not own its data")
         if any(n < 0 for n in wanted):
             raise ValueError("negative dimensions are not allowed")
@@ -166,6 +180,12 @@ class NumPyMethods:
         """Write a part of each element's bytes, as ``ndarray.setfield``."""
         self._check_writable()
         self.getfield(dtype, offset)[...] = val
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Return the elements as bytes in order C or F; A is F for an F-contiguous array."""
+        letter = _layout.order_of(order)
+        in_f = letter == "F" or (letter == "A" and _layout.is_f(self._t))
+        return self.asnumpy().tobytes("F" if in_f else "C")
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, as ``ndarray.tofile``; copies them down."""

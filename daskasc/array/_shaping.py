@@ -7,8 +7,8 @@ twins (:func:`moved`), since torch lacks most kernels for them.
 from __future__ import annotations
 
 import itertools
-import operator
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -222,7 +222,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """As :func:`numpy.broadcast_arrays`."""
     tensors = [tensor_of(a) for a in args]
     wanted = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
-    return tuple(wrap(freeze(t.expand(wanted))) for t in tensors)
+    return tuple(wrap(t if tuple(t.shape) == wanted else freeze(t.expand(wanted))) for t in tensors)
 
 
 def _at_least(n: int) -> Callable[..., Any]:

@@ -147,7 +147,7 @@ class Recorder:
     def _find_hidden(self, call: Call, operands: list[Any], results: list[Any]) -> None:
         if call.hid or not operands or not results:
             return
-        refused = any(getattr(result, "_copied", False) for result in results)
+        refused = any(not result.flags.writeable for result in results)
         if call.name not in _VIEWS and not refused:
             return
         shared = {_address(array) for array in operands}

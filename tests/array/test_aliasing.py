@@ -125,6 +125,9 @@ def test_operators_out_at_and_setters_refuse():
         dar.asarray(a[::-1].tensor)[0] = 1
     with pytest.raises(ValueError, match="WRITEABLE"):
         row.flags.writeable = True
+    for part in (row, a[::-1]):
+        with pytest.raises(ValueError, match="does not own its data"):
+            part.resize(2)
     np.testing.assert_array_equal(a.asnumpy(), numbers())
 
 
@@ -186,6 +189,15 @@ def test_a_reshape_that_numpy_does_not_copy_is_read_only():
     for made in (a[::-1].reshape(3, 2, 2), a[0, ::-1].reshape(2, 2), np.flip(a).reshape(-1)):
         with pytest.raises(ValueError, match="read-only"):
             made[0] = 1
+
+
+def test_broadcast_arrays_spreads_read_only_and_hands_on_what_fits():
+    a, host = from_numpy(numbers()), numbers()
+    spread = np.broadcast_arrays(a, a[0])
+    np.broadcast_arrays(host, host[0])[0][0, 0] = spread[0][0, 0] = 9
+    np.testing.assert_array_equal(a.asnumpy(), host)
+    with pytest.raises(ValueError, match="read-only"):
+        spread[1][0, 0] = 9
 
 
 def test_windows_that_can_be_written_are_refused():
