@@ -95,7 +95,16 @@ def _named(values: Any, rule: str, span: Any, weights: Any) -> int:
     return math.ceil((high - low) / width) if width else 1
 
 
-def _edges(values: Any, bins: Any, span: Any, weights: Any) -> np.ndarray[Any, Any]:
+def _edges(values: Any, bins: Any, span: Any, weights: Any) -> Any:
+    """Edges as an array on the card; given ones stay there."""
+    if is_array(bins) and bins.size and bins.dtype.kind in "biuf":
+        if not bins.ndim:
+            return _edges(values, bins.item(), span, weights)
+        if bins.ndim > 1:
+            raise ValueError("`bins` must be 1d, when an array")
+        if bool(np.any(bins[:-1] > bins[1:])):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return bins
     if is_array(span):
         span = tuple(span.tolist())
     if isinstance(bins, str):
@@ -105,13 +114,13 @@ def _edges(values: Any, bins: Any, span: Any, weights: Any) -> np.ndarray[Any, A
     if values.dtype is torch.bool:
         values = values.to(torch.uint8)
     edges: Any = np.histogram_bin_edges
-    return np.asarray(edges(_span(values), bins, span))
+    return from_numpy(np.asarray(edges(_span(values), bins, span)))
 
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """As :func:`numpy.histogram_bin_edges`; the rules doane and stone go to the host."""
-    return from_numpy(_edges(tensor_of(a).reshape(-1), bins, range, weights))
+    return _edges(tensor_of(a).reshape(-1), bins, range, weights)
 
 
 @implements(np.histogram)
@@ -139,18 +148,16 @@ def histogram(
         if factors.dtype is torch.bool:
             raise NeedsHost("bool weights")
         counts = wrap(_added(places, inside, factors, count))
-    bounds = from_numpy(edges)
     if density:
-        counts = counts / np.diff(bounds).astype(np.float64) / counts.sum()
-    return counts, bounds
+        counts = counts / np.diff(edges).astype(np.float64) / counts.sum()
+    return counts, edges
 
 
-def _bins_of(values: Any, edges: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+def _bins_of(values: Any, edges: Any) -> tuple[Any, Any]:
     """Bin number of each element, and whether it lies in any."""
     count = edges.size - 1
-    places = searchsorted(from_numpy(edges), wrap(values), "right")._t - 1
-    bounds = tensor_of(edges[-1:])
-    last = np.equal(wrap(values), wrap(bounds))._t
+    places = searchsorted(edges, wrap(values), "right")._t - 1
+    last = np.equal(wrap(values), edges[-1:])._t
     places = torch.where(last, count - 1, places)
     inside = (places >= 0) & (places < count)
     return places.clamp(0, max(count - 1, 0)), inside
@@ -170,11 +177,17 @@ def _added(places: Any, inside: Any, factors: Any, count: int) -> Any:
     return cast(total.index_add(0, slots, factors.to(wide))[:count], dtype)
 
 
-def _grid_edges(column: Any, bins: Any, span: Any) -> np.ndarray[Any, Any]:
+def _grid_edges(column: Any, bins: Any, span: Any) -> Any:
     """Edges along one axis of a grid: a number of bins makes them in the dtype of the ends."""
-    edges = _edges(column, bins, span, None)
     if np.ndim(bins):
-        return edges
+        return _edges(column, bins, span, None)
+    return from_numpy(_even_edges(column, bins, span))
+
+
+def _even_edges(column: Any, bins: Any, span: Any) -> np.ndarray[Any, Any]:
+    given = span.tolist() if is_array(span) else span
+    count: Any = int(bins.item() if is_array(bins) else bins)
+    edges = np.histogram_bin_edges(_span(column), count, given)
     if span is None and column.numel():
         return np.linspace(edges[0], edges[-1], edges.size)
     ends = tuple(span.tolist() if is_array(span) else span) if span is not None else (0.0, 1.0)
@@ -223,7 +236,7 @@ def histogramdd(
     else:
         flat = _added(total, everywhere, tensor_of(weights, torch.float64), count)
     found = wrap(flat.reshape(shape))
-    bounds = tuple(from_numpy(edge) for edge in edges)
+    bounds = tuple(edges)
     if density:
         whole = found.sum()
         for axis, bound in enumerate(bounds):

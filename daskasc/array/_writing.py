@@ -12,6 +12,7 @@ from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import implements, into, is_array
 from daskasc.array._dtypes import is_integer, torch, twin
 from daskasc.array._reductions import normalize_axis, truth
+from daskasc.array._selection import weakly_cast
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import stack, tensor_of, wrap
 
@@ -146,41 +147,55 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     length = tensor.shape[number]
     scalar = False
     if isinstance(obj, slice):
-        places = np.arange(*obj.indices(length))
+        given: Any = np.arange(*obj.indices(length))
     else:
-        places = np.asarray(obj.asnumpy() if is_array(obj) else obj)
-        if places.dtype == np.bool_:
-            places = np.flatnonzero(places)
-        elif not places.size:
-            places = places.astype(np.intp)
-        scalar = places.ndim == 0
-        places = places.reshape(-1)
-    for where in places.tolist():
-        if not -length <= where <= length:
-            raise IndexError(f"index {where} is out of bounds for axis {number} with size {length}")
-    places = np.where(places < 0, places + length, places)
+        given = obj._t if is_array(obj) else np.asarray(obj)
+        scalar = given.ndim == 0
+        given = given.reshape(-1)
+    places = tensor_of(given) if isinstance(given, np.ndarray) else given
+    if places.dtype is torch.bool:
+        places = places.nonzero().reshape(-1)
+    elif places.shape[0] and not is_integer(places):
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    else:
+        _check_gaps(given, length, number)
+    places = places.to(torch.int64)
+    places = torch.where(places < 0, places + length, places)
     source = tensor_of(values, tensor.dtype)
-    if scalar or places.size == 1:
+    if scalar or places.shape[0] == 1:
         while source.ndim < tensor.ndim:
             source = source.unsqueeze(0)
         if scalar:
             source = source.movedim(0, number)
         count = source.shape[number]
-        places = np.repeat(places, count) if places.size else places
+        places = places.expand(count) if places.shape[0] else places
     else:
-        count = places.size
-    order = places.argsort(kind="stable")
-    new = places.copy()
-    new[order] += np.arange(count) if places.size else 0
+        count = places.shape[0]
+    order = torch.argsort(places, stable=True)
+    # the n-th of them in order lies n elements further
+    new = places + torch.argsort(order)
     shape = list(tensor.shape)
     shape[number] += count
     made = torch.empty(shape, dtype=tensor.dtype, device=tensor.device)
-    old = np.ones(shape[number], dtype=bool)
-    old[new] = False
+    old = torch.ones(shape[number], dtype=torch.bool, device=tensor.device)
+    _indexing.setitem(old, (wrap(new),), False)
     whole = (slice(None),) * number
-    _indexing.setitem(made, (*whole, np.flatnonzero(old)), wrap(tensor))
-    _indexing.setitem(made, (*whole, new), wrap(source))
+    _indexing.setitem(made, (*whole, wrap(old.nonzero().reshape(-1))), wrap(tensor))
+    _indexing.setitem(made, (*whole, wrap(new)), wrap(source))
     return wrap(made)
+
+
+def _check_gaps(places: Any, length: int, number: int) -> None:
+    """Raise IndexError for a place outside an axis; the end is a place, too."""
+    if not places.shape[0]:
+        return
+    if isinstance(places, np.ndarray):
+        low, high = int(places.min()), int(places.max())
+    else:
+        low, high = wrap(torch.stack([places.min(), places.max()])).tolist()
+    for where in (low, high):
+        if not -length <= where <= length:
+            raise IndexError(f"index {where} is out of bounds for axis {number} with size {length}")
 
 
 @implements(np.resize)
@@ -206,7 +221,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if is_array(choices):
         options = [choices._t[i] for i in range(choices.shape[0])]
     else:
-        options = [tensor_of(choice) for choice in choices]
+        options = weakly_cast(list(choices))
     options = common(options)
     shape = np.broadcast_shapes(tuple(places.shape), *(tuple(t.shape) for t in options))
     count = len(options)
