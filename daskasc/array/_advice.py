@@ -19,8 +19,8 @@ _OF_LIBRARY = {
     "scipy": "daskasc.scipy has SciPy's functions for arrays on cards",
     "dask": "for a Dask array call .compute().asnumpy(); on a cluster compute() gives NumPy's",
 }
-_OF_PROGRAM = "make an array of a list of them with daskasc.array.array or np.stack"
-_LAST = 'daskasc.host-conversion: "warn" or "allow" permits it (docs/semantics.md)'
+_OF_PROGRAM = "for a list of arrays use daskasc.array.array or np.stack"
+_LAST = "daskasc.host-conversion can permit it, see docs/semantics.md"
 
 
 def on_conversion() -> str:

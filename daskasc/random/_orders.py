@@ -35,7 +35,7 @@ class _Elements:
     """Tensor of an array's elements, and the way back to an array; times go by their ticks."""
 
     def __init__(self, source: Source, x: Any) -> None:
-        array = x if is_array(x) or source.host else from_numpy(np.asarray(x))
+        array = x if is_array(x) or source.host else from_numpy(x)
         self._times = array.dtype if getattr(array, "_ticks", None) is not None else None
         self._source = source
         self.tensor = source.tensor(array if self._times is None else array._ticks)

@@ -12,9 +12,9 @@ to_ascend_dispatch: Any = Dispatch("to_ascend_dispatch")
 
 def to_ascend(data: Any) -> Any:
     """Put a chunk on this process's card; a chunk that is there already is returned."""
-    from daskasc.array import AscendArray, from_numpy
+    from daskasc.array import from_numpy
 
-    return data if isinstance(data, AscendArray) else from_numpy(np.asarray(data))
+    return from_numpy(data)
 
 
 @to_ascend_dispatch.register((np.ndarray, np.generic))

@@ -21,9 +21,9 @@ xr = import_xarray()
 
 def _upload(block: Any) -> Any:
     """Chunk on this process's card."""
-    from daskasc.array import AscendArray, from_numpy
+    from daskasc.array import from_numpy
 
-    return block if isinstance(block, AscendArray) else from_numpy(np.asarray(block))
+    return from_numpy(block)
 
 
 def _download(block: Any) -> Any:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import daskasc.array as xp
+import daskasc.random
 from daskasc.errors import UnsupportedDTypeError
+from daskasc.registration._convert import to_ascend
 
 MASKED = np.ma.MaskedArray([1.0, -999.0, 3.0], [False, True, False])
 TIMES = np.ma.MaskedArray(np.array([1, 2, 3], "M8[D]"), [False, True, False])
@@ -93,3 +95,7 @@ def test_masked_chunks_of_dask_are_refused() -> None:
     blocks = da.from_array(MASKED, 2, asarray=False)
     with pytest.raises(UnsupportedDTypeError, match="masked"):
         blocks.map_blocks(xp.from_numpy, meta=xp.empty(0)).compute(scheduler="sync")
+    with pytest.raises(UnsupportedDTypeError, match="masked"):
+        to_ascend(MASKED)
+    with pytest.raises(UnsupportedDTypeError, match="masked"):
+        daskasc.random.default_rng(1).permutation(MASKED)
