@@ -41,16 +41,15 @@ def _float_dtype(dtype: Any) -> Any:
     return torch_dtype(result(np.dtype("f8")))
 
 
-def _levels(q: Any, scale: float, tensor_dtype: Any) -> np.ndarray[Any, Any]:
+def _levels(q: Any, scale: float) -> np.ndarray[Any, Any]:
     """Quantile levels in [0, 1], as a NumPy array of NumPy's dtype."""
-    host = np.asarray(q.asnumpy() if hasattr(q, "asnumpy") else q)
-    weak = type(q) in (int, float)
-    real = NUMPY[tensor_dtype]
-    if weak and tensor_dtype in (torch.float32, torch.float16, torch.bfloat16):
-        host = host.astype(np.float32 if real.name == "bfloat16" else real)
-    elif host.dtype.kind != "f":
-        host = host.astype(np.float64)
-    levels = host / host.dtype.type(scale)
+    levels = np.asarray(q.asnumpy() if hasattr(q, "asnumpy") else q)
+    if levels.dtype.kind not in "biuf":
+        raise NeedsHost("levels that are no real numbers")
+    if levels.ndim > 2:
+        raise ValueError(f"q must be a scalar, 1-d or 2-d; it has {levels.ndim} axes")
+    if scale != 1:
+        levels = np.asarray(np.true_divide(levels, scale))
     if not bool(((levels >= 0) & (levels <= 1)).all()):
         limit = "[0, 100]" if scale == 100 else "[0, 1]"
         name = "Percentiles" if scale == 100 else "Quantiles"
@@ -58,11 +57,15 @@ def _levels(q: Any, scale: float, tensor_dtype: Any) -> np.ndarray[Any, Any]:
     return levels
 
 
-def _lerp(low: Any, high: Any, weight: Any) -> Any:
-    """NumPy's interpolation: exact at both ends and monotonic; in the dtype of `weight`."""
-    step = (high - low).to(weight.dtype)
-    low, high = low.to(weight.dtype), high.to(weight.dtype)
-    return torch.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
+def _lerp(low: Any, high: Any, weight: Any, rest: Any, beyond: Any, dtype: Any) -> Any:
+    """NumPy's interpolation in `dtype`: exact at both ends and monotonic.
+
+    `weight` is that of the higher value, `rest` its complement to 1, and `beyond` whether the
+    higher value is the nearer one.
+    """
+    step = (high - low).to(dtype)
+    low, high = low.to(dtype), high.to(dtype)
+    return torch.where(beyond, high - step * rest, low + step * weight)
 
 
 # methods that pick one element; the others interpolate between two
@@ -74,38 +77,72 @@ _ALPHA_BETA = {
     "median_unbiased": (1 / 3.0, 1 / 3.0),
     "normal_unbiased": (3 / 8.0, 3 / 8.0),
 }
+# methods whose constants are integers, and so the places of levels that are integers
+_WHOLE = frozenset(("averaged_inverted_cdf", "interpolated_inverted_cdf", "weibull"))
 _METHODS = _PICKS | _ALPHA_BETA.keys() | {"linear", "midpoint", "averaged_inverted_cdf"}
 
 
-def _place(method: str, n: Any, level: Any, xp: Any) -> tuple[Any, Any]:
-    """Whole part of the place of a quantile, and the weight of the next value; unclipped.
+def _picked(method: str, n: Any, less: Any, level: Any, xp: Any) -> Any:
+    """Place of the element that a method of `_PICKS` takes, unclipped; see :func:`_place`."""
+    if method == "lower":
+        return xp.floor(less * level)
+    if method == "higher":
+        return xp.ceil(less * level)
+    if method == "nearest":
+        return xp.round(less * level)
+    place = n * level - 1
+    if method == "inverted_cdf":
+        return xp.ceil(place)
+    place = place - 0.5
+    low = xp.floor(place)
+    return xp.where((low == place) & (low % 2 == 1), low, low + 1)
 
-    `xp` is NumPy for a number of values, or torch for a tensor of numbers.
+
+def _place(method: str, n: Any, less: Any, level: np.floating[Any], xp: Any) -> tuple[Any, ...]:
+    """Places of the two neighbours of a quantile, and the weight of the second.
+
+    `n` is a number of values and `less` one less. All is computed in the dtype of the level, as in
+    NumPy, where a number of values is a Python integer (`xp` is NumPy); or, for a tensor of
+    numbers in that dtype, with a level that is a Python number of the same value (`xp` is torch).
     """
+    value: Any = level if xp is np else float(level)
     if method in _ALPHA_BETA:
         alpha, beta = _ALPHA_BETA[method]
-        place = n * level + (alpha + level * (1 - alpha - beta)) - 1
-    elif method in ("inverted_cdf", "averaged_inverted_cdf"):
-        place = n * level - 1
-    elif method == "closest_observation":
-        place = n * level - 1 - 0.5
-    else:
-        place = (n - 1) * level
-    low = xp.floor(place)
-    weight = place - low
-    if method == "lower":
-        weight = weight * 0
-    elif method in ("higher", "inverted_cdf"):
-        weight = xp.where(weight == 0, weight, weight * 0 + 1)
-    elif method == "nearest":
-        weight = xp.round(place) - low
+        shift = alpha + level * (1 - alpha - beta)
+        place = n * value + (shift if xp is np else float(shift)) - 1
+    elif method == "averaged_inverted_cdf":
+        place = n * value - 1
     elif method == "midpoint":
-        weight = xp.where(weight == 0, weight, weight * 0 + 0.5)
+        place = 0.5 * (xp.floor(less * value) + xp.ceil(less * value))
+    else:
+        place = less * value
+    low = xp.floor(place)
+    outside = (place >= less) | (place < 0)
+    # NumPy's weights outside are those of the clipped place; both neighbours are one element there
+    edge = xp.where(place < 0, low * 0, low * 0 - 1)
+    weight = place - xp.where(outside, edge, low)
+    if method == "midpoint":
+        weight = xp.where(place % 1 == 0, weight * 0, weight * 0 + 0.5)
     elif method == "averaged_inverted_cdf":
         weight = xp.where(weight == 0, weight * 0 + 0.5, weight * 0 + 1)
-    elif method == "closest_observation":
-        weight = xp.where((weight == 0) & (low % 2 == 1), weight * 0, weight * 0 + 1)
-    return low, weight
+    first = xp.where(outside, xp.where(place < 0, low * 0, low * 0 + less), low)
+    return first, xp.where(outside, first, low + 1), weight
+
+
+def _weak(q: Any) -> bool:
+    return type(q) in (int, float)
+
+
+def _result_dtype(dtype: Any, q: Any, levels: np.ndarray[Any, Any], method: str) -> Any:
+    """Torch dtype of interpolated quantiles of elements of torch dtype `dtype`."""
+    if _weak(q):
+        return _float_dtype(dtype)
+    theirs = levels.dtype
+    if theirs.kind != "f" and method not in _WHOLE:
+        theirs = np.dtype("f8")
+    elif theirs.kind == "b":
+        theirs = np.dtype("i8")
+    return torch_dtype(result(promote(NUMPY[dtype], theirs)))
 
 
 def _quantile(
@@ -114,20 +151,17 @@ def _quantile(
     tensor = tensor_of(a)
     if tensor.dtype in COMPLEX:
         raise TypeError("a must be an array of real numbers")
-    levels = _levels(q, scale, _float_dtype(tensor.dtype))
+    levels = _levels(q, scale)
     axes = Axes(axis, tensor.ndim, keepdims)
-    if tensor.dtype is torch.bool and method not in _PICKS:
+    # levels 0 and 1 as integers are places already
+    picks = method in _PICKS or (method == "linear" and levels.dtype.kind != "f")
+    if tensor.dtype is torch.bool and not picks:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     values = axes.merged(tensor)
     require("sort", values)
     values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
-    given = _float_dtype(tensor.dtype)
-    if levels.dtype == np.float64 and type(q) not in (int, float):
-        # strong float64 levels make NumPy's result float64
-        given = torch_dtype(result(np.dtype("f8")))
-    if method in _PICKS:
-        given = tensor.dtype
-    elif tensor.dtype not in FLOATS:
+    given = tensor.dtype if picks else _result_dtype(tensor.dtype, q, levels, method)
+    if not picks and tensor.dtype not in FLOATS:
         values = cast(values, given)
     if not values.shape[-1]:
         if not skip_nan:
@@ -138,7 +172,8 @@ def _quantile(
     else:
         nan = torch.isnan(values)
         one = _at_level_of_numbers if skip_nan else _at_level
-        found = [cast(one(values, nan, q, given, method), given) for q in levels.reshape(-1)]
+        chosen = "lower" if picks and method == "linear" else method
+        found = [one(values, nan, q, given, chosen) for q in _precise(levels, values.shape[-1])]
     parts = [axes.unmerged(part) for part in found]
     if levels.ndim == 0:
         return finish(parts[0], out)
@@ -148,17 +183,31 @@ def _quantile(
     return finish(torch.stack(parts).reshape(shape), out)
 
 
+def _precise(levels: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
+    """Levels in one axis and in a dtype that counts to `n`; integers (0 and 1) as float64."""
+    if levels.dtype.kind != "f":
+        levels = levels.astype(np.float64)
+    elif n > float(np.finfo(levels.dtype).max):  # float16, where NumPy meets infinities
+        levels = levels.astype(np.float32)
+    return levels.reshape(-1)
+
+
 def _at_level(values: Any, nan: Any, level: np.floating[Any], given: Any, method: str) -> Any:
     """One quantile of sorted values along the last axis, in torch dtype `given`."""
-    last = values.shape[-1] - 1
-    low, weight = _place(method, np.asarray(last + 1, level.dtype), level, np)
-    first, second = (values[..., int(min(max(low + i, 0), last))] for i in (0, 1))
-    if method in _PICKS:
-        found = second if weight else first
-    else:
-        factor = torch.full((), float(weight), dtype=given, device=values.device)
-        found = _lerp(first, second, factor)
+    n = values.shape[-1]
     # sorted: one NaN anywhere is the last element
+    if method in _PICKS:
+        place = int(_picked(method, n, n - 1, level, np))
+        found = values[..., min(max(place, 0), n - 1)]
+    else:
+        first, second, weight = _place(method, n, n - 1, level, np)
+        rest = 1 - weight
+        one, other, beyond = (
+            torch.full((), float(part), dtype=given, device=values.device)
+            for part in (weight, rest, weight >= 0.5)
+        )
+        low, high = values[..., int(first)], values[..., int(second)]
+        found = _lerp(low, high, one, other, beyond != 0, given)
     return torch.where(nan[..., -1], values[..., -1].to(given), found)
 
 
@@ -167,13 +216,19 @@ def _at_level_of_numbers(
 ) -> Any:
     """The same of those values that are numbers, whose count differs from row to row."""
     count = (~nan).sum(-1, keepdim=True)
-    low, weight = _place(method, count.to(torch.float64), float(level), torch)
     last = (count - 1).clamp(min=0)
-    places = [torch.minimum((low.to(torch.int64) + i).clamp(min=0), last) for i in (0, 1)]
+    working = torch_dtype(level.dtype)
+    n, less = count.to(working), last.to(working)
+
+    def element(place: Any) -> Any:
+        return values.gather(-1, torch.minimum(place.to(torch.int64).clamp(min=0), last))
+
     if method in _PICKS:
-        return values.gather(-1, torch.where(weight > 0, places[1], places[0])).squeeze(-1)
-    first, second = (values.gather(-1, place) for place in places)
-    return _lerp(first, second, weight.to(given)).squeeze(-1)
+        return element(_picked(method, n, less, float(level), torch)).squeeze(-1)
+    first, second, weight = _place(method, n, less, level, torch)
+    rest = (1 - weight).to(given)
+    found = _lerp(element(first), element(second), weight.to(given), rest, weight >= 0.5, given)
+    return found.squeeze(-1)
 
 
 def _check_method(method: str, weights: Any) -> None:
