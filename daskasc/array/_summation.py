@@ -32,7 +32,7 @@ from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
 NAMES = frozenset("sum mean var std average nansum nanmean nanvar nanstd".split())
 _BLOCKS = (64, 256)  # elements of a block of short and of long axes
 _LONG = 1 << 14
-_SMALL = 1 << 15  # elements up to which a float64 copy of all of them is cheaper than blocks
+SMALL = 1 << 15  # elements up to which a float64 copy of all of them is cheaper than blocks
 _PIECE = 1 << 20  # elements of a float64 copy of rows that are too short for blocks
 _HALVES = (torch.float16, torch.bfloat16)
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
@@ -94,7 +94,7 @@ def sum_floats(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -
     if compensates() and (tensor.dtype in FLOATS or tensor.dtype in COMPLEX):
         return _by_parts(_compensated, tensor, axes, keepdims, dtype)
     tensor = cast(tensor, dtype)
-    if dtype is torch.float32 and tensor.numel() <= _SMALL and device.current().fast_float64:
+    if dtype is torch.float32 and tensor.numel() <= SMALL and device.current().fast_float64:
         if len(axes) == tensor.ndim and not keepdims:
             return torch.sum(tensor, dtype=torch.float64).float()
         return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).float()
@@ -108,7 +108,7 @@ def small_mean(tensor: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if (
         tensor.dtype is not torch.float32
         or not axes
-        or not 0 < tensor.numel() <= _SMALL
+        or not 0 < tensor.numel() <= SMALL
         or not device.current().fast_float64
         or compensates()
     ):
@@ -141,7 +141,7 @@ def _dropped(tensor: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 def _native(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Any:
     """Sum of float32 elements; see the module's description."""
     wide = device.current().fast_float64
-    if wide and tensor.numel() <= _SMALL:
+    if wide and tensor.numel() <= SMALL:
         return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).to(dtype)
     whole = len(axes) == tensor.ndim and tensor.is_contiguous()
     if whole and wide:
