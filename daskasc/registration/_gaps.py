@@ -4,6 +4,8 @@
   arrays, by the type's name. ``da.linalg.solve``, ``lstsq``, ``inv`` and ``cholesky`` solve their
   triangular blocks by it, and SciPy's functions take no arrays on a card.
 - ``dask.array.routines._asarray_isnull`` asks pandas, which takes no arrays on a card.
+- ``dask.array.diagonal`` of a diagonal outside the matrix makes an empty chunk by NumPy, or by CuPy
+  for CuPy's arrays.
 - ``flox.aggregations.generic_aggregate`` reduces a chunk by groups for xarray's ``groupby`` and
   ``resample``; all its engines write into NumPy buffers.
 
@@ -28,6 +30,7 @@ _FLOX = ("flox.aggregations", "flox.core", "flox.scan")
 def fill() -> None:
     """Apply the changes; does nothing the second time."""
     _replace("scipy_linalg_safe", _scipy_linalg_safe, ("dask.array.utils",))
+    _replace("diagonal", _diagonal, ("dask.array.creation", "dask.array.reductions", "dask.array"))
     routines = importlib.import_module("dask.array.routines")
     if hasattr(routines, "_asarray_isnull"):
         setattr(routines, "_asarray_isnull", is_null)  # noqa: B010 - a private name
@@ -69,6 +72,19 @@ def _scipy_linalg_safe(
 
         return solve_triangular(*args, **kwargs)
     return original(func_name, *args, **kwargs)
+
+
+def _diagonal(original: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> Any:
+    found = original(a, *args, **kwargs)
+    if 0 in found.shape and _is_on_card(getattr(a, "_meta", None)):
+        return found.map_blocks(_onto_card, dtype=found.dtype, meta=found._meta)
+    return found
+
+
+def _onto_card(chunk: Any) -> Any:
+    from daskasc.array import asarray
+
+    return asarray(chunk)
 
 
 def _generic_aggregate(

@@ -140,3 +140,10 @@ def test_missing_values():
     check(da.notnull(on_card(host, 2)), ~np.isnan(host))
     check(da.isnull(on_card(np.arange(3), 2)), np.zeros(3, bool))
     np.testing.assert_array_equal(da.isnull(da.from_array(host, 2)).compute(), np.isnan(host))
+
+
+def test_a_diagonal_outside_the_matrix_is_on_the_card():
+    x = da.from_array(np.arange(6.0).reshape(2, 3), chunks=2).map_blocks(from_numpy)
+    found = da.diagonal(x, 9).compute(scheduler="synchronous")
+    assert isinstance(found, AscendArray)
+    assert found.shape == (0,)
