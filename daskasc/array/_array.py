@@ -41,7 +41,7 @@ from daskasc.array._summation import NAMES as SUMS
 from daskasc.array._summation import with_accumulate
 from daskasc.array._times_convert import from_numbers
 from daskasc.array._ufuncs import array_ufunc
-from daskasc.array._views import as_dtype, reshaped_in_place
+from daskasc.array._views import NO_DTYPE, NO_STRIDES, as_dtype, reshaped_in_place
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
@@ -105,10 +105,7 @@ class AscendArray(NumPyMethods, Scalar):
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
-        raise AttributeError(
-            "the dtype of an array on a card is not set in place; use x.view(dtype) for the same "
-            "bytes, or x.astype(dtype) for the same values"
-        )
+        raise AttributeError(NO_DTYPE)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -146,10 +143,7 @@ class AscendArray(NumPyMethods, Scalar):
 
     @strides.setter
     def strides(self, value: Any) -> None:
-        raise AttributeError(
-            "the strides of an array on a card are not set in place; use an index, a reshape or a "
-            "transpose"
-        )
+        raise AttributeError(NO_STRIDES)
 
     @property
     def device(self) -> str:
@@ -235,12 +229,6 @@ class AscendArray(NumPyMethods, Scalar):
     def tolist(self) -> Any:
         """Return the elements as nested lists."""
         return self.asnumpy().tolist()
-
-    def tobytes(self, order: Any = "C") -> bytes:
-        """Return the elements as bytes in order C, F, or (for A) F where the array is F-contiguous."""
-        letter = _layout.order_of(order)
-        in_f = letter == "F" or (letter == "A" and _layout.is_f(self._t))
-        return self.asnumpy().tobytes("F" if in_f else "C")
 
     @observer.observed("__array__")
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -451,17 +439,16 @@ class AscendArray(NumPyMethods, Scalar):
         """Return a 1-D copy."""
         return _dispatch.call(np.ravel, (self,), {"order": _layout.order_of(order)}).copy()
 
-    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+    def sort(
+        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
         """Sort in place."""
-        self._write(_dispatch.call(np.sort, (self,), {"axis": axis, **kwargs})._t)
+        options = {"axis": axis, "kind": kind, "order": order, "stable": stable}
+        self._write(_dispatch.call(np.sort, (self,), options)._t)
 
     def dot(self, other: Any, out: Any = None) -> Any:
         """Dot product, as :func:`numpy.dot`."""
         return _dispatch.call(np.dot, (self, other), {"out": out})
-
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
-        """Return the elements, or slices of an axis, where a condition holds."""
-        return _dispatch.call(np.compress, (condition, self, axis, out), {})
 
     def conj(self) -> Any:
         """Complex conjugate; the array itself where it is real."""
@@ -488,7 +475,7 @@ def _method(name: str, function: Any) -> Any:
 
 
 for _name in (
-    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal max "
+    "all any argmax argmin argpartition argsort clip cumprod cumsum diagonal max "
     "mean min nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
 ).split():
     _function = _method(_name, getattr(np, _name))

@@ -111,6 +111,22 @@ def _power(a: Any, b: Any) -> Any:
     return torch.pow(a, b)
 
 
+def _roots(dtype: Any, operator: bool) -> bool:
+    x = np.array([-0.0, 1.0], dtype)
+    return bool(np.signbit((x**0.5 if operator else np.power(x, 0.5))[0]))
+
+
+# dtypes in which the installed NumPy takes a power of one half as a square root, -0 and all
+ROOT_OPERATOR = frozenset(d for d in FLOATS if d is torch.bfloat16 or _roots(NUMPY[d], True))
+ROOT_POWER = frozenset(d for d in FLOATS if d is not torch.bfloat16 and _roots(NUMPY[d], False))
+
+
+def root_or_power(a: Any, b: Any) -> Any:
+    """Power in a dtype of ``ROOT_POWER``: an exponent without axes may be one half."""
+    found = torch.pow(a, b)
+    return found if b.ndim else torch.where(b == 0.5, torch.sqrt(a), found)
+
+
 # -- signs, roundings, special values
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from daskasc import device
 from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks, _readonly
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
+from daskasc.array._nesting import check_depth, check_element
 from daskasc.array._storage import tensor_of
 
 
@@ -63,18 +64,19 @@ def getitem(tensor: Any, index: Any) -> Any:
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
-        view = _flip(view, plan.flips)
+        view = flip(view, plan.flips)
     if plan.advanced:
         return gather(view, plan.advanced)
     if plan.flips:
-        axes = tuple(plan.flips)
-        return _readonly.stand_in(view, plan.view, lambda seen: np.flip(seen, axes))
+        return _readonly.reversed_copy(view, tensor, plan.view, tuple(plan.flips))
     return view.clone() if plan.copies_scalar else view
 
 
 def _under_mask(tensor: Any, mask: Any) -> Any:
     """Elements, or rows, where a mask of the leading axes' shape is True."""
     width = mask.ndim
+    if width == tensor.ndim == 1 and tensor.dtype not in TWINS and not device.current().restricts:
+        return tensor.index_select(0, mask.nonzero().view(-1))  # what gather comes to
     if width > 1:
         tensor, mask = tensor.flatten(0, width - 1), mask.flatten()
     return gather(tensor, [mask.nonzero().view(-1), *(None,) * (tensor.ndim - 1)])
@@ -107,34 +109,20 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
         raise
     if not plan.advanced:
         if plan.copies_scalar:
-            _check_element(value, NUMPY[tensor.dtype])
-        _check_depth(value, plan.view.ndim)
+            check_element(value, NUMPY[tensor.dtype])
+        check_depth(value, plan.view.ndim)
         source = _value(value, tensor)
         if plan.flips:
-            source = _flip(_broadcast(source, plan.view.shape), plan.flips)
+            source = flip(_broadcast(source, plan.view.shape), plan.flips)
         store(plan.view, source)
         return
     if plan.flips:
         # torch has no view of it: written into a reversed copy, which is then reversed back
-        view = _flip(plan.view, plan.flips)
+        view = flip(plan.view, plan.flips)
         _scatter(view, plan.advanced, _value(value, tensor), True)
-        plan.view.copy_(_flip(view, plan.flips))
+        plan.view.copy_(flip(view, plan.flips))
         return
     _scatter(plan.view, plan.advanced, _value(value, tensor), not _is_mask_only(tensor, index))
-
-
-def _check_depth(value: Any, ndim: int) -> None:
-    """Raise NumPy's error for lists that are nested deeper than the target has axes."""
-    depth = 0
-    while type(value) in (list, tuple):
-        depth += 1
-        value = value[0] if value else None
-    depth += getattr(value, "ndim", 0) if depth else 0
-    if depth > ndim:
-        raise ValueError(
-            "setting an array element with a sequence: the value is nested "
-            f"{depth} deep, the target has {ndim} axes"
-        )
 
 
 def _check_fits(tensor: Any, index: Any, value: Any) -> None:
@@ -457,20 +445,6 @@ def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
     return True
 
 
-def _check_element(value: Any, dtype: np.dtype[Any]) -> None:
-    """Raise NumPy's error for an array or a sequence as the value of one element."""
-    sequence = type(value) in (list, tuple)
-    if not (sequence or getattr(value, "ndim", 0) > 0):
-        return
-    if dtype.kind == "b" and not sequence and value.size == 1:
-        return
-    error = TypeError if dtype.kind == "c" or (sequence and dtype.kind in "iu") else ValueError
-    raise error(
-        f"setting an array element with a sequence ({type(value).__name__}); use an Ellipsis "
-        "(x[0, ...] = value) to broadcast into an array without axes"
-    )
-
-
 def _value(value: Any, tensor: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         check_integer(value, NUMPY[tensor.dtype])
@@ -482,7 +456,8 @@ def _value(value: Any, tensor: Any) -> Any:
     return tensor_of(value, tensor.dtype).to(tensor.device)
 
 
-def _flip(tensor: Any, axes: list[int]) -> Any:
+def flip(tensor: Any, axes: list[int] | tuple[int, ...]) -> Any:
+    """Copy with axes reversed."""
     signed = TWINS.get(tensor.dtype)
     if signed is None:
         return tensor.flip(axes)

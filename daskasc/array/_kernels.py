@@ -165,6 +165,8 @@ def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Ke
         return None
     if ins[0] not in COMPLEX:
         row = (rows.FLOAT_ROWS if ins[0] in FLOATS else rows.REAL_ROWS).get(name, row)
+    if name == "power" and ins[0] in rows.ROOT_POWER:
+        row = rows.root_or_power
     core = _core(name, row, ins, outs)
     if core is None:
         return None
@@ -274,6 +276,17 @@ def _with_scalars(
             for i, x in enumerate(operands)
         ]
         return core(*tensors)
+
+    if name == "power" and ins[0] in rows.ROOT_POWER and places == [1]:
+
+        def power_of(tensor: Any, exponent: Any) -> Any:
+            if exponent == 0.5:
+                return torch.sqrt(cast(tensor, ins[0]))
+            # with an axis it is known not to be one half
+            known = scalar_tensor(exponent, loop[1], tensor.device).view(1)
+            return core(cast(tensor, ins[0]), known).reshape(tensor.shape)
+
+        return power_of
 
     # next to a bool array a Python integer has to fit int64, as in NumPy
     if name in rows.COMPARISONS and loop[0].kind in "iu" and not _beside_bool(types):

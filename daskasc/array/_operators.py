@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _kernels, _masks, _objects, _storage
+from daskasc.array import _indexing, _kernels, _masks, _objects, _readonly, _storage
 from daskasc.array._dispatch import (
     MeetsTimes,
     NeedsHost,
@@ -115,6 +115,19 @@ def power() -> Operator:
     return operator
 
 
+def multiply(reflected: bool = False) -> Operator:
+    """Operator ``*``: an integer without axes repeats lists and tuples, as NumPy's scalars do."""
+    general = binary(np.multiply, reflected)
+
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) in (list, tuple) and not self._t.ndim and self.dtype.kind in "iu":
+            return NotImplemented  # Python then asks for __index__
+        return general(self, other)
+
+    operator.__name__, operator.__doc__ = general.__name__, general.__doc__
+    return operator
+
+
 def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
     """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like."""
     table = _kernels.table()
@@ -211,10 +224,21 @@ def in_place(ufunc: np.ufunc) -> Operator:
         numbers = accepts(other, type(self))
         if not numbers and not is_array(other):
             return NotImplemented
+        origin = _readonly.origin(self._t)
+        if origin is not None:
+            return through(self, other, *origin)
         self._check_writable()
         if numbers and written(ufunc, (self, other), self):
             return self
         return store(ufunc, apply(ufunc, (self, other)), self)
+
+    def through(self: Any, other: Any, view: Any, axes: tuple[int, ...]) -> Any:
+        """Operate on what a reversed copy stands for, and renew the copy; ``x[::-1] += 1``."""
+        array = wrap(_indexing.flip(view, axes))
+        store(ufunc, apply(ufunc, (array, array if other is self else other)), array)
+        view.copy_(_indexing.flip(array._t, axes))
+        self._t.copy_(array._t)
+        return self
 
     operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`, stored into the array itself."
     return operator

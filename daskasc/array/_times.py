@@ -21,6 +21,7 @@ from daskasc.array._array import AscendArray
 from daskasc.array._dispatch import NO_NUMBERS, MeetsTimes
 from daskasc.array._storage import wrap_times
 from daskasc.array._times_ufuncs import binary, comparison, in_place, unary
+from daskasc.array._views import NO_DTYPE
 
 _INT64 = np.dtype(np.int64)
 
@@ -72,6 +73,10 @@ class TimeArray(AscendArray):
     def dtype(self) -> np.dtype[Any]:
         """NumPy dtype of the elements."""
         return self._dtype
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise AttributeError(NO_DTYPE)
 
     def _like(self, ticks: Any) -> Any:
         return wrap_times(ticks, self._dtype)
@@ -218,9 +223,12 @@ class TimeArray(AscendArray):
             return self._like(self._ticks.view())
         return self._ticks.view(dtype)
 
-    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+    def sort(
+        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> None:
         """Sort in place, NaT last."""
-        self[...] = _dispatch.with_times(np.sort, (self,), {"axis": axis, **kwargs})
+        options = {"axis": axis, "kind": kind, "order": order, "stable": stable}
+        self[...] = _dispatch.with_times(np.sort, (self,), options)
 
     @property
     def base(self) -> Any:

@@ -12,6 +12,14 @@ from daskasc.array._readonly import copies, freeze, like
 from daskasc.array._storage import wrap, wrap_times
 from daskasc.errors import UnsupportedDTypeError
 
+NO_DTYPE = (
+    "the dtype of an array on a card is not set in place; use x.view(dtype) for the same bytes, or "
+    "x.astype(dtype) for the same values"
+)
+NO_STRIDES = (
+    "the strides of an array on a card are not set in place; use an index, a reshape or a transpose"
+)
+
 
 def as_dtype(array: Any, dtype: Any) -> Any:
     """Implement ``AscendArray.view`` with a dtype.
