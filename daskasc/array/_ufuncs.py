@@ -115,7 +115,12 @@ def _call(
             raise TypeError("cannot specify more than one of 'signature', 'sig' and 'dtype'")
         result = _of_loop(ufunc, inputs, signature if sig is None else sig, casting)
     else:
-        if len(out) == 1 and where is True and order == "K" and (dtype is None or out[0].dtype == dtype):
+        if (
+            len(out) == 1
+            and where is True
+            and order == "K"
+            and (dtype is None or out[0].dtype == dtype)
+        ):
             target = out[0]
             if _dispatch.is_array(target) and not is_read_only(target.tensor):
                 plan = _out.planned(ufunc, inputs, target)
@@ -126,6 +131,8 @@ def _call(
                         _out.run(*plan)
                     return target
         wanted = None if dtype is None else np.dtype(dtype)
+        if ufunc is np.power and where is not True:
+            inputs = _exponents_under(where, *inputs)
         result = _operators.apply(ufunc, inputs, wanted, casting)
     results = result if isinstance(result, tuple) else (result,)
     targets = out or (None,) * len(results)
@@ -134,12 +141,23 @@ def _call(
         results = _spread(results, mask, targets)
     letter = _order(inputs, order)
     stored = tuple(
-        wrap(_layout.arranged(part._t, letter)) if target is None and letter != "K" else part
+        wrap(_layout.arranged(part._t, letter))
         if target is None
         else _store(ufunc, part, target, mask, casting)
         for part, target in zip(results, targets, strict=True)
     )
     return stored if isinstance(result, tuple) else stored[0]
+
+
+def _exponents_under(where: Any, base: Any, exponent: Any) -> tuple[Any, Any]:
+    """Operands of a power whose exponents outside the mask are 1: integers refuse negative ones."""
+    dtype = getattr(exponent, "dtype", None)
+    if type(exponent) is int and exponent < 0:
+        dtype = getattr(base, "dtype", None)
+    if dtype is None or dtype.kind != "i":
+        return base, exponent
+    mask = where if _dispatch.is_array(where) else _dispatch.from_host(where)
+    return base, np.where(mask, exponent, np.asarray(1, dtype))
 
 
 def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], signature: Any, casting: str) -> Any:
