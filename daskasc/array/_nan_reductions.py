@@ -16,7 +16,7 @@ from daskasc.array import _means as means
 from daskasc.array import _operators
 from daskasc.array import _reductions as full
 from daskasc.array._dispatch import implements
-from daskasc.array._dtypes import COMPLEX, FLOATS, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
 from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._storage import tensor_of, wrap
 
@@ -195,6 +195,10 @@ def nanstd(
     options = {"where": where, "mean": mean, "correction": correction}
     variance = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
     root = _operators.apply(np.sqrt, (variance,))
+    if variance.dtype.kind in "iu" and out is None:
+        if variance.ndim:
+            return _operators.store(np.sqrt, root, variance)  # raises NumPy's error
+        root = wrap(cast(root._t, variance._t.dtype))
     return root if out is None else _operators.store(np.sqrt, root, out)
 
 

@@ -300,7 +300,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     tensor = tensor_of(x)
     if tensor.ndim != 1:
         raise ValueError("object of too small depth for desired array")
-    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.uint64:
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if tensor.is_floating_point() or tensor.is_complex():
         raise TypeError(f"Cannot cast array data from {NUMPY[tensor.dtype]!r} to dtype('int64')")
     values = tensor.to(torch.int64)
     if values.numel() and int(values.amin()) < 0:
@@ -308,4 +310,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         return wrap(torch.bincount(values, minlength=int(minlength)))
     factors = tensor_of(weights, torch.float64)
+    if factors.shape != values.shape:
+        raise ValueError("The weights and list don't have the same length.")
     return wrap(torch.bincount(values, weights=factors, minlength=int(minlength)))

@@ -177,7 +177,7 @@ def _flat(value: Any) -> Any:
 @implements(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Any:
     """As :func:`numpy.union1d`."""
-    return unique(shaping.concatenate([_flat(ar1), _flat(ar2)]))
+    return unique(shaping.concatenate([ar1, ar2], axis=None))
 
 
 @implements(np.setdiff1d)

@@ -136,7 +136,10 @@ def cov(
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         divisor = 0.0
     product = matmul(centred, wrap(torch.conj(weighted._t.mT).resolve_conj()))
-    return wrap((product * np.true_divide(1, divisor))._t.squeeze())
+    factor: Any = np.true_divide(1, divisor)
+    # a number of the host is weak: NumPy scales in place, in the product's dtype
+    scaled = product * (float(factor) if isinstance(factor, np.floating) else factor)
+    return wrap(cast(scaled._t, product._t.dtype).squeeze())
 
 
 def _weights(fweights: Any, aweights: Any, count: int) -> Any:
