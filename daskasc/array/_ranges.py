@@ -15,6 +15,7 @@ from daskasc import device as devices
 from daskasc.array import _creation as creation
 from daskasc.array._dispatch import check_device, implements, is_array, on_host
 from daskasc.array._dtypes import result, torch
+from daskasc.array._interchange import unmarked
 from daskasc.array._reductions import truth
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 from daskasc.errors import UnsupportedDTypeError
@@ -96,12 +97,28 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """As :func:`numpy.geomspace`; between numbers NumPy computes, between arrays the host."""
-    ends = (_scalar(start), _scalar(stop))
-    if any(map(is_array, ends)):
+    """As :func:`numpy.geomspace`; between complex numbers NumPy computes."""
+    first, last = (wrap(tensor_of(value)) for value in (start, stop))
+    if first.dtype.kind in "cV" or last.dtype.kind in "cV":
+        if not is_array(start) and not is_array(stop):
+            return from_numpy(np.geomspace(start, stop, num, endpoint, dtype, axis))
         options = {"endpoint": endpoint, "dtype": dtype, "axis": axis}
-        return on_host("numpy.geomspace", np.geomspace, (*ends, num), options)
-    return from_numpy(np.geomspace(*ends, num, endpoint, dtype, axis))
+        return on_host("numpy.geomspace", np.geomspace, (start, stop, num), options)
+    if bool(np.any((first == 0) | (last == 0))):
+        raise ValueError("Geometric sequence cannot include zero")
+    # NumPy's algorithm, its dtype included: float64 unless a narrower one is asked for
+    kind = np.result_type(first.dtype, last.dtype, float(num), np.zeros((), dtype))
+    working = result(kind, dtype is not None)
+    first, last = first.astype(working), last.astype(working)
+    sign = np.sign(first)
+    first, last = first / sign, last / sign
+    made = np.power(10.0, linspace(np.log10(first), np.log10(last), num, endpoint))
+    if made.shape[0]:
+        made[0] = first
+    if made.shape[0] > 1 and endpoint:
+        made[-1] = last
+    made = (made * sign).astype(working if dtype is None else dtype, copy=False)
+    return np.moveaxis(made, 0, axis) if axis else made
 
 
 def _window(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -235,7 +252,7 @@ def load(*args: Any, **kwargs: Any) -> Any:
 
 def _onto_card(value: Any) -> Any:
     try:
-        return from_numpy(value) if isinstance(value, np.ndarray) else value
+        return from_numpy(unmarked(value)) if isinstance(value, np.ndarray) else value
     except UnsupportedDTypeError:
         return value
 

@@ -91,6 +91,8 @@ def sum_floats(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -
     dtype : torch.dtype
         A floating-point or complex dtype: the result's.
     """
+    if dtype is torch.float64 and tensor.dtype is torch.float32 and device.current().fast_float64:
+        return torch.sum(tensor, dim=axes, keepdim=keepdims, dtype=dtype)
     if compensates() and (tensor.dtype in FLOATS or tensor.dtype in COMPLEX):
         return _by_parts(_compensated, tensor, axes, keepdims, dtype)
     tensor = cast(tensor, dtype)
