@@ -55,8 +55,17 @@ def weakly_cast(values: list[Any]) -> list[Any]:
     given = [v if type(v) in _SCALARS else tensor_of(v) for v in values]
     if any(type(v) in _SCALARS for v in given) or any(v.dtype is not given[0].dtype for v in given):
         dtype = _weak_dtype(given)
-        return [tensor_of(v, dtype) if type(v) in _SCALARS else cast(v, dtype) for v in given]
+        return [_weak(v, dtype) if type(v) in _SCALARS else cast(v, dtype) for v in given]
     return given
+
+
+def _weak(value: Any, dtype: Any) -> Any:
+    """Tensor of a Python scalar; integers beyond 64 bits fit floating point alone, as in NumPy."""
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        if not (dtype in FLOATS or dtype in COMPLEX):
+            raise OverflowError(f"Python integer {value} is too large for {NUMPY[dtype]}")
+        value = float(value)
+    return tensor_of(value, dtype)
 
 
 @implements(np.where)

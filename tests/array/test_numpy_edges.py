@@ -143,3 +143,23 @@ def test_assignment_with_a_negative_step_beside_an_index_array(index: Any, dtype
         np.testing.assert_array_equal(x.asnumpy(), expected)
     with pytest.raises(ValueError, match="broadcast"):
         from_numpy(host)[index] = np.ones((2, 3, 4, 5, 7))
+
+
+@pytest.mark.parametrize("mask", [False, np.array([False, True]), np.array([[False], [False]])])
+@pytest.mark.parametrize("exponent", [np.array([-1, 2]), -1, np.array([-1, 2], "i1")])
+def test_negative_exponents_outside_the_mask_are_not_met(mask: Any, exponent: Any) -> None:
+    base = np.array([[2, 3], [4, 5]])
+
+    def power(a: Any, b: Any, where: Any) -> Any:
+        return np.power(a, b, out=a.copy(), where=where)
+
+    check(power, base, exponent, mask)
+    if isinstance(exponent, np.ndarray):  # on the host, beside a base on the card
+        found = power(from_numpy(base), exponent, mask)
+        np.testing.assert_array_equal(found.asnumpy(), power(base, exponent, mask))
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64, -(2**70), 10**400])
+@pytest.mark.parametrize("dtype", ["?", "i1", "i8", "u8", "f4", "f8", "c8"])
+def test_where_beside_integers_beyond_64_bits(dtype: str, value: int) -> None:
+    check(lambda a: np.where([True, False], a, value), np.array([1, 0]).astype(dtype))
