@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +43,19 @@ _MADE_OF_OTHERS = frozenset("nanmean nanquantile nansum quantile std".split())
 # marks of an implementation that computes in float64 whatever its operands are
 _WIDE = frozenset(("float64", "f8", "double"))
 _MODULES = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft}
+_ALIASES = {"npu": "ascend-a2", "atlas-a2": "ascend-a2", "ascend": "ascend-a2"}
+# above this layer: looked up by name when somebody asks about SciPy
+_SCIPY_TABLE = "daskasc.scipy.coverage"
+_WORDS = {
+    ("card", "device"): "on the card, by torch",
+    ("card", "composite"): "on the card, by an algorithm over other functions",
+    ("parts", "device"): "on the card, in parts on the host",
+    ("parts", "composite"): "on the card, in parts on the host",
+    ("host", "device"): "on the host, for other dtypes on the card",
+    ("host", "composite"): "on the host, for other dtypes on the card",
+    ("host", "host"): "on the host",
+    ("excluded", "excluded"): "not offered for arrays on a card",
+}
 
 
 @dataclass(frozen=True)
@@ -50,21 +65,23 @@ class Support:
     Attributes
     ----------
     function : str
-        NumPy's name with its module.
+        NumPy's or SciPy's name with its module.
     family : str
         The cards that the answer is about.
     kind : {"device", "composite", "host", "excluded"}
-        As in the coverage table.
+        Where it is computed on a card that has every operator, as in the coverage table: by torch,
+        by an algorithm over other functions, by NumPy or SciPy, or not at all.
     where : {"card", "parts", "host", "excluded"}
-        For the dtype asked about, or for the common ones: ``parts`` if functions that it may call
-        go to the host.
+        Where on this family, for the dtype asked about, or for the common ones: ``parts`` if it
+        is on the card, but functions that it may call go to the host; ``host`` with a kind of
+        ``device`` if the family lacks the function for this dtype.
     own : tuple of Limit
         What the family lacks for the function itself.
     parts : tuple of (str, Limit)
         What it lacks for torch functions that this one may call.
     dtype : str or None
     reason : str
-        Why a function is not on the card at all.
+        Why a function is not on the card at all, or for which arguments it is not.
     """
 
     function: str
@@ -84,13 +101,14 @@ class Support:
 
     def __repr__(self) -> str:
         asked = f" of {self.dtype}" if self.dtype else ""
-        lines = [f"{self.function}{asked} on {self.family}: {self.where} ({self.kind})"]
+        words = _WORDS[self.where, self.kind]
+        lines = [f"{self.function}{asked} on {self.family}: {words}"]
         if self.reason:
             lines.append(f"  {self.reason}")
         lines += [f"  {_REMEDIES[row.remedy]}: {_told(row)}" for row in self.own]
         if self.parts:
             names = dict.fromkeys(name for name, _ in self.parts)
-            lines.append(f"  may call, with gaps of their own: {', '.join(names)}")
+            lines.append(f"  may call, with gaps of their own on this card: {', '.join(names)}")
         return "\n".join(lines)
 
 
@@ -125,11 +143,13 @@ def support(
     Parameters
     ----------
     function : callable or str, optional
-        A NumPy function or its name (``"linalg.eigh"``); by default the whole table.
+        A function of NumPy or SciPy, or its name (``"linalg.eigh"``, ``"add.reduce"``,
+        ``"scipy.ndimage.gaussian_filter"``); by default the whole table.
     dtype : dtype_like, optional
         Of the operands.
     family : str, optional
-        ``"ascend-a2"``, ``"cuda"`` or ``"cpu"``; by default that of this process's card.
+        ``"ascend-a2"`` (also ``"npu"``, ``"Atlas A2"``), ``"cuda"`` or ``"cpu"``; by default that
+        of this process's card.
 
     Returns
     -------
@@ -140,17 +160,25 @@ def support(
     ValueError
         There is no such family.
     AttributeError
-        NumPy has no such function.
+        NumPy (or SciPy) has no such function.
+    TypeError
+        What has this name is a class, a module or a constant.
+
+    Examples
+    --------
+    >>> support("cumsum", "float64", family="cuda")
+    numpy.cumsum of float64 on cuda: on the card, by torch
     """
-    family = device.current().family if family is None else family
-    if family not in capabilities.FAMILIES:
-        known = ", ".join(capabilities.FAMILIES)
-        raise ValueError(f"family is {family!r}; known: {known}")
+    family = device.current().family if family is None else _family(family)
     if function is None:
         return Table(family, capabilities.FAMILIES[family], capabilities.NOTES[family])
     name, found = _find(function)
     kind, reason = _kind(name, found)
     wanted = None if dtype is None else np.dtype(dtype).name
+    if kind == "device" and not _is_read(found):
+        # its source is not one function's: on a card with gaps parts of it may meet one
+        where = "parts" if capabilities.FAMILIES[family] else "card"
+        return Support(name, family, kind, where, (), (), wanted, reason)
     short = name.removeprefix("numpy.")
     own, parts = _gaps(family, short, found) if kind in ("device", "composite") else ((), ())
     # float32 stands for the common dtypes where none is asked about
@@ -162,6 +190,21 @@ def support(
         parts = tuple((name, row) for name, row in parts if asked & set(row.missing))
     where = _where(kind, own, parts, wanted or "float32", asked)
     return Support(name, family, kind, where, own, parts, wanted, reason)
+
+
+def _family(given: str) -> str:
+    name = str(given).strip().lower().replace(" ", "-").replace("_", "-")
+    name = _ALIASES.get(name, name)
+    if name not in capabilities.FAMILIES:
+        known = ", ".join(capabilities.FAMILIES)
+        aliases = ", ".join(_ALIASES)
+        raise ValueError(f"family is {given!r}; known: {known} (named {aliases}, too)")
+    return name
+
+
+def _is_read(function: Any) -> bool:
+    """Whether the implementation is a row of this package's tables, so that it can be read."""
+    return function in _elementwise.NAMES or function in TABLE
 
 
 def _gaps(
@@ -199,17 +242,66 @@ def _told(row: Limit) -> str:
 
 
 def _find(function: Any) -> tuple[str, Any]:
-    if not isinstance(function, str):
-        for module, place in _MODULES.items():
-            name = getattr(function, "__name__", "")
-            if getattr(place, name, None) is function:
-                return f"{module}.{name}", function
-        given = getattr(function, "__module__", None) or "numpy"
-        name = f"{given}.{getattr(function, '__name__', function)}"
-        return name.replace("daskasc.array", "numpy"), getattr(function, "__wrapped__", function)
-    path = function.removeprefix("numpy.").split(".")
-    found: Any = functools.reduce(getattr, path, np)
-    return ".".join(["numpy", *path]), found
+    """Full name and object of what was asked about."""
+    if isinstance(function, str):
+        path = function.removeprefix("numpy.").removeprefix("daskasc.").split(".")
+        if path[0] == "scipy":
+            return ".".join(path), _of_scipy(path)
+        found: Any = functools.reduce(getattr, path, np)
+        path = ["numpy", *path]
+    else:
+        found = getattr(function, "__wrapped__", function) if _is_ours(function) else function
+        path = _path(function)
+    if path[:2] == ["numpy", "ndarray"] and len(path) == 3 and hasattr(np, path[2]):
+        path, found = ["numpy", path[2]], getattr(np, path[2])  # a method: the function's answer
+    name = ".".join(path)
+    if isinstance(found, type) or not callable(found):
+        kind = "class" if isinstance(found, type) else type(found).__name__
+        raise TypeError(f"{name} is a {kind}, not a function that computes on arrays")
+    if path[0] not in ("numpy", "scipy") or path[1] == "ndarray":
+        raise TypeError(f"{name} is not a function of NumPy or SciPy; ask about those it calls")
+    return name, found
+
+
+def _is_ours(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).startswith("daskasc.array")
+
+
+def _path(function: Any) -> list[str]:
+    """Public name of an object, with its module."""
+    name = getattr(function, "__name__", None)
+    if name is None:
+        return [repr(function)]
+    for module, place in _MODULES.items():
+        if vars(place).get(name) is function:
+            return [*module.split("."), name]
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return [*_path(owner), name]
+    if getattr(function, "__objclass__", None) is np.ndarray:
+        return ["numpy", "ndarray", name]
+    special = sys.modules.get("scipy.special")
+    if isinstance(function, np.ufunc) and vars(special or np).get(name) is function:
+        return ["scipy", "special", name]
+    given = (getattr(function, "__module__", None) or "").removeprefix("daskasc.").split(".")
+    if given[0] == "scipy":
+        return [*given[:2], name]
+    if given[0] in ("array", ""):  # daskasc.array, ufuncs
+        given = ["numpy", *given[1:]]
+    return [*given, name]
+
+
+def _of_scipy(path: list[str]) -> Any:
+    """SciPy's ufunc, whose kernel is in the table here; the name of everything else."""
+    if path[1:2] == ["special"] and len(path) == 3:
+        try:
+            found = getattr(importlib.import_module("scipy.special"), path[2], None)
+        except ModuleNotFoundError:
+            return ".".join(path)
+        found = getattr(found, "__wrapped__", found)
+        if isinstance(found, np.ufunc):
+            return found
+    return ".".join(path)
 
 
 def _kind(name: str, function: Any) -> tuple[str, str]:
@@ -217,13 +309,24 @@ def _kind(name: str, function: Any) -> tuple[str, str]:
     from daskasc.array import coverage
 
     module, _, short = name.rpartition(".")
+    if name.startswith("scipy."):
+        kind, reason = importlib.import_module(_SCIPY_TABLE).where(name)
+        return str(kind), str(reason)
     if module == "numpy":
         row = coverage.rows().get(short)
         if row is not None:
             return row.kind, row.reason
-    if function in TABLE:
+    if _is_read(function):
         return "device", ""
-    return "host", "outside the table of functions; NumPy computes it"
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return _kind(module, owner)
+    if isinstance(function, np.ufunc) or hasattr(function, "_implementation"):
+        return "host", "outside the table of functions; NumPy computes it"
+    return "excluded", (
+        "not a function that NumPy hands on to other arrays: an array on a card would be converted "
+        "implicitly, which raises HostConversionError"
+    )
 
 
 @functools.cache

@@ -99,6 +99,54 @@ HOST: dict[str, dict[str, str]] = {
 }
 
 
+def where(name: str) -> tuple[str, str]:
+    """Kind and reason of one function, for :func:`daskasc.array.support`.
+
+    Parameters
+    ----------
+    name : str
+        Full name, ``"scipy.ndimage.gaussian_filter"``.
+
+    Returns
+    -------
+    kind : {"device", "host", "excluded"}
+    reason : str
+        What goes to the host all the same, or why all of it.
+
+    Raises
+    ------
+    AttributeError
+        SciPy has no such function.
+    TypeError
+        What has this name is no function.
+    MissingLibraryError
+        The function is not in the table, and SciPy, which might have it, is not installed.
+    """
+    module, _, short = name.removeprefix("scipy.").rpartition(".")
+    if not module:
+        raise TypeError(f"{name} is a module, not a function on arrays")
+    if module not in CARD:
+        offered = ", ".join(f"scipy.{each}" for each in CARD)
+        reason = f"SciPy takes no array of a card there; offered in daskasc.scipy: {offered}"
+        return "excluded", reason
+    if short in CARD[module]:
+        notes = [text for names, text in NOTES[module].items() if short in _words(names)]
+        some = f"on the host: {'; '.join(notes)}. " if notes else ""
+        return "device", (
+            f"by daskasc.{name}. {some}Which arguments go to the host is in docs/scipy.md "
+            "(python -m daskasc.scipy.coverage)"
+        )
+    found = getattr(library(module), short)
+    if isinstance(found, type) or not callable(found):
+        raise TypeError(f"{name} is a {type(found).__name__}, not a function on arrays")
+    reasons = [text for names, text in HOST[module].items() if short in _words(names)]
+    return "host", f"by daskasc.{name}: {'; '.join(reasons) or 'SciPy computes it'}"
+
+
+def _words(names: str) -> list[str]:
+    return names.replace(",", " ").split()
+
+
 _USE = """```bash
 pip install "daskasc[scipy]"
 ```

@@ -31,6 +31,69 @@ def test_the_table_prints() -> None:
         assert words in text
     with pytest.raises(ValueError, match="ascend-a2, cuda, cpu"):
         support(family="abacus")
+    for alias in ("npu", "Atlas A2", "atlas_a2", "Ascend-A2"):
+        assert support("cumsum", "f8", family=alias) == support("cumsum", "f8", family=FAMILY)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("cumsum", "f8", "cpu"), "numpy.cumsum of float64 on cpu: on the card, by torch"),
+        (("mean", "f8", FAMILY), "on ascend-a2: on the host, for other dtypes on the card"),
+        (("save", None, "cpu"), "numpy.save on cpu: on the host"),
+        (("bmat", None, "cpu"), "not offered for arrays on a card"),
+        (("histogram", "f8", FAMILY), "on ascend-a2: on the card, in parts on the host"),
+        (("add.reduce", None, "cpu"), "numpy.add.reduce on cpu: on the card, by torch"),
+        (("ndarray.sum", None, "cpu"), "numpy.sum on cpu: on the card, by torch"),
+    ],
+)
+def test_answers_are_words(asked: tuple[Any, Any, str], words: str) -> None:
+    function, dtype, family = asked
+    assert words in repr(support(function, dtype, family=family)).splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["nditer", "pi", "ndarray", "linalg", "newaxis", "float64"])
+def test_what_is_no_function_is_said_to_be_none(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"numpy\.{name} is a .*, not a function"):
+        support(name)
+
+
+def test_what_numpy_does_not_hand_on_is_not_offered() -> None:
+    answer = support("testing.assert_allclose")
+    assert answer.where == "excluded"
+    assert "HostConversionError" in answer.reason
+    with pytest.raises(TypeError, match=r"builtins\.str is a class"):
+        support(str)
+    for other in ("ndarray.tolist", len, written):
+        with pytest.raises(TypeError, match="not a function of NumPy or SciPy"):
+            support(other)
+    with pytest.raises(TypeError, match="is a module"):
+        support("scipy.ndimage")
+
+
+def test_answers_about_scipy() -> None:
+    scipy = pytest.importorskip("scipy")
+    from scipy import ndimage, special
+
+    import daskasc.scipy.ndimage
+
+    name = "scipy.ndimage.gaussian_filter"
+    for asked in (name, ndimage.gaussian_filter, daskasc.scipy.ndimage.gaussian_filter):
+        answer = support(asked, family="cpu")
+        assert (answer.function, answer.kind, answer.where) == (name, "device", "card")
+        assert "docs/scipy.md" in repr(answer)
+        assert "bool to bool in several passes" in answer.reason
+    assert support(name, family=FAMILY).where == "parts"
+    for asked in ("scipy.special.erf", special.erf, "daskasc.scipy.special.erf"):
+        answer = support(asked, family="cpu")
+        assert (answer.function, answer.where) == ("scipy.special.erf", "card")
+    assert support("scipy.special.j0").where == "host"
+    assert "1e-7" in support("scipy.special.j0").reason
+    assert support("scipy.signal.lfilter").reason.endswith("recursive: each element needs the last")
+    assert support(scipy.ndimage.label).where == "host"
+    assert support("scipy.stats.zscore").where == "excluded"
+    with pytest.raises(AttributeError):
+        support("scipy.ndimage.no_such_function")
 
 
 def test_answers_about_one_function() -> None:
