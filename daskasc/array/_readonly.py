@@ -14,12 +14,14 @@ makes one hands the mark on with :func:`like`.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 _MARK = "_daskasc_read_only"
+_ORIGIN = "_daskasc_origin"
 
 
 def _root(tensor: Any) -> Any:
@@ -53,6 +55,26 @@ def stand_in(
     """Read-only tensor for a copy that stands for NumPy's ``view(source)``."""
     layout = _numpys(source)
     return freeze(copy, () if layout is None else view(layout).strides)
+
+
+def reversed_copy(copy: Any, source: Any, view: Any, axes: tuple[int, ...]) -> Any:
+    """Read-only tensor for a copy that stands for `view`, a view of `source`, with axes reversed.
+
+    It remembers where it came from while `source` is alive, for in-place operators.
+    """
+    frozen = stand_in(copy, view, lambda layout: np.flip(layout, axes))
+    if not is_read_only(source):
+        geometry = tuple(view.shape), view.stride(), view.storage_offset()
+        setattr(frozen, _ORIGIN, (weakref.ref(source), geometry, axes))
+    return frozen
+
+
+def origin(tensor: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """View that a reversed copy stands for, and its reversed axes; None if it is not known."""
+    found = getattr(tensor, _ORIGIN, None)
+    if found is None or (source := found[0]()) is None:
+        return None
+    return source.as_strided(*found[1]), found[2]
 
 
 def like(tensor: Any, source: Any) -> Any:

@@ -131,6 +131,70 @@ def test_operators_out_at_and_setters_refuse():
     np.testing.assert_array_equal(a.asnumpy(), numbers())
 
 
+def _plus(a):
+    a[::-1] += 1
+
+
+def _times_itself(a):
+    a[::-1] *= a
+
+
+def _both_axes(a):
+    a[::-2, ::-1] += a[::2]
+
+
+def _bare(a):
+    b = a[1:, ::-1]
+    b += 1
+    b *= b
+    a[:] = a - b[:1]
+
+
+def _after_a_change(a):
+    b = a[::-1]
+    a[0] = 100
+    b -= 3
+    assert (b == a[::-1]).all()
+
+
+def _by_a_column(a):
+    a[:, 2][::-1] //= 2
+
+
+@pytest.mark.parametrize(
+    "write", [_plus, _times_itself, _both_axes, _bare, _after_a_change, _by_a_column]
+)
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u8", "c8"])
+def test_operators_in_place_on_a_reversed_copy_reach_the_original(write, dtype):
+    host, card = numbers(dtype), from_numpy(numbers(dtype))
+    try:
+        write(host)
+    except TypeError as error:
+        with pytest.raises(type(error)):
+            write(card)
+    else:
+        write(card)
+    np.testing.assert_array_equal(card.asnumpy(), host)
+
+
+def test_operators_in_place_that_fail_change_nothing():
+    a = from_numpy(numbers("i4"))
+    with pytest.raises(TypeError, match="same_kind"):
+        a[::-1] += 0.5
+    with pytest.raises(ValueError, match="broadcast"):
+        a[::-1] += np.ones((2, 3, 4), "i4")
+    np.testing.assert_array_equal(a.asnumpy(), numbers("i4"))
+
+
+def test_operators_in_place_refuse_where_the_original_is_gone_or_read_only():
+    gone = from_numpy(numbers())[::-1]
+    fixed = np.diagonal(from_numpy(numbers()))[::-1]
+    twice = from_numpy(numbers())[::-1][::-1]
+    for made in (gone, fixed, twice, np.flip(from_numpy(numbers()))):
+        with pytest.raises(ValueError, match="read-only"):
+            made += 1
+
+
 def test_other_threads_refuse_too():
     found = []
     row = from_numpy(numbers())[::-1][0]
