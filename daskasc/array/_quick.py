@@ -21,7 +21,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _guard, _kernels
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dispatch import MeetsTimes, NeedsHost
 from daskasc.array._dtypes import FLOATS, NUMPY, torch
 from daskasc.array._storage import wrap
 from daskasc.array._summation import SMALL, compensates
@@ -153,7 +153,10 @@ def reduction(function: Any) -> Reduction:
     table = _kernels.table()
 
     def reduce(array: Any, axis: Any) -> Any:
-        tensor = array._t
+        try:
+            tensor = array._t
+        except MeetsTimes:
+            return None
         form = table.get(tensor.dtype)
         if form is None:
             if observer.active is not None:
