@@ -58,9 +58,11 @@ def getitem(tensor: Any, index: Any) -> Any:
         except IndexError:
             pass  # torch's, of dimensions; the general way below raises NumPy's
     if _dispatch.is_array(index):
-        mask = _as_entry(index)
-        if mask.dtype is torch.bool and mask.ndim and mask.shape == tensor.shape[: mask.ndim]:
-            return _under_mask(tensor, mask)
+        mask = index._t if hasattr(index, "_t") else _as_entry(index)
+        if mask.dtype is torch.bool and mask.ndim:
+            shape = tensor.shape
+            if mask.shape == shape or mask.shape == shape[: mask.ndim]:
+                return _under_mask(tensor, mask)
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
