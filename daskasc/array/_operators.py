@@ -117,19 +117,14 @@ def power() -> Operator:
 
 def multiply(reflected: bool = False) -> Operator:
     """Operator ``*``: an integer without axes repeats lists and tuples, as NumPy's scalars do."""
-    general = binary(np.multiply, reflected)
-
-    def operator(self: Any, other: Any) -> Any:
-        if type(other) in (list, tuple) and not self._t.ndim and self.dtype.kind in "iu":
-            return NotImplemented  # Python then asks for __index__
-        return general(self, other)
-
-    operator.__name__, operator.__doc__ = general.__name__, general.__doc__
-    return operator
+    return binary(np.multiply, reflected, repeats=True)
 
 
-def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
-    """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like."""
+def binary(ufunc: np.ufunc, reflected: bool = False, repeats: bool = False) -> Operator:
+    """Operator method of a two-operand ufunc; `reflected` for ``__radd__`` and the like.
+
+    `repeats` leaves lists and tuples beside an integer without axes to Python.
+    """
     table = _kernels.table()
     compares = ufunc in _objects.COMPARISONS
 
@@ -158,6 +153,9 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Operator:
         return array
 
     def miss(self: Any, other: Any) -> Any:
+        if repeats and type(other) in (list, tuple) and not self._t.ndim:
+            if self.dtype.kind in "iu":
+                return NotImplemented  # Python then asks for __index__
         if not accepts(other, type(self)):
             return _objects.compare(ufunc, self, other, reflected) if compares else NotImplemented
         kind = type(other)
