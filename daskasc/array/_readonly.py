@@ -53,8 +53,9 @@ def stand_in(
     copy: Any, source: Any, view: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 ) -> Any:
     """Read-only tensor for a copy that stands for NumPy's ``view(source)``."""
-    layout = _numpys(source)
-    return freeze(copy, () if layout is None else view(layout).strides)
+    strides = _numpys_strides(source)
+    known = strides or not source.ndim
+    return freeze(copy, view(laid_out(source, strides)).strides if known else ())
 
 
 def reversed_copy(copy: Any, source: Any, view: Any, axes: tuple[int, ...]) -> Any:
@@ -62,7 +63,8 @@ def reversed_copy(copy: Any, source: Any, view: Any, axes: tuple[int, ...]) -> A
 
     It remembers where it came from while `source` is alive, for in-place operators.
     """
-    frozen = stand_in(copy, view, lambda layout: np.flip(layout, axes))
+    strides = _numpys_strides(view)
+    frozen = freeze(copy, tuple(-n if i in axes else n for i, n in enumerate(strides)))
     if not is_read_only(source):
         geometry = tuple(view.shape), view.stride(), view.storage_offset()
         setattr(frozen, _ORIGIN, (weakref.ref(source), geometry, axes))
@@ -94,13 +96,14 @@ def laid_out(tensor: Any, strides: tuple[int, ...] | None = None) -> np.ndarray[
     return np.asarray(_Address(tensor, strides))
 
 
-def _numpys(tensor: Any) -> np.ndarray[Any, Any] | None:
-    """Layout that a tensor has in NumPy; None if it is not known."""
+def _numpys_strides(tensor: Any) -> tuple[int, ...]:
+    """Bytes between elements that a tensor has in NumPy; () if they are not known."""
     root = _root(tensor)
-    strides = getattr(root, _MARK, None)
+    strides: tuple[int, ...] | None = getattr(root, _MARK, None)
     if strides is None:
-        return laid_out(tensor)
-    return laid_out(tensor, strides) if strides and tensor is root else None
+        size = tensor.element_size()
+        return tuple(n * size for n in tensor.stride())
+    return strides if tensor is root else ()
 
 
 def stands_for(tensor: Any) -> np.ndarray[Any, Any] | None:
