@@ -22,7 +22,7 @@ import numpy as np
 from daskasc import device
 from daskasc.array import _guard, _kernels
 from daskasc.array._dispatch import MeetsTimes, NeedsHost
-from daskasc.array._dtypes import FLOATS, NUMPY, torch
+from daskasc.array._dtypes import FLOATS, NUMPY, device_policy, torch
 from daskasc.array._storage import wrap
 from daskasc.array._summation import SMALL, compensates
 from daskasc.device import observer
@@ -168,6 +168,8 @@ def reduction(function: Any) -> Reduction:
         if (axis is not None and (type(axis) is not int or not -ndim <= axis < ndim)) or not (
             ndim and tensor.numel()
         ):
+            return None
+        if tensor.dtype is torch.float64 and device_policy():
             return None
         found = form(tensor, axis)
         return found if found is None else wrap(found)

@@ -48,6 +48,7 @@ _ALIASES = {"npu": "ascend-a2", "atlas-a2": "ascend-a2", "ascend": "ascend-a2"}
 _SCIPY_TABLE = "daskasc.scipy.coverage"
 _WORDS = {
     ("card", "device"): "on the card, by torch",
+    ("card", "about"): "an answer about arrays on the card; no elements are computed",
     ("card", "composite"): "on the card, by an algorithm over other functions",
     ("parts", "device"): "on the card, in parts on the host",
     ("parts", "composite"): "on the card, in parts on the host",
@@ -68,7 +69,7 @@ class Support:
         NumPy's or SciPy's name with its module.
     family : str
         The cards that the answer is about.
-    kind : {"device", "composite", "host", "excluded"}
+    kind : {"device", "composite", "about", "host", "excluded"}
         Where it is computed on a card that has every operator, as in the coverage table: by torch,
         by an algorithm over other functions, by NumPy or SciPy, or not at all.
     where : {"card", "parts", "host", "excluded"}

@@ -3,6 +3,8 @@
 * ``device``: by torch on the card, with an implementation of its own.
 * ``composite``: by an algorithm written with other functions of this package, on the card.
 * ``host``: by NumPy on the host, or without any array.
+* ``about``: answers about arrays on a card (dtypes, shapes, memory); there are no elements to
+  compute.
 * ``excluded``: not offered for arrays on a card.
 
 A function is ``device`` or ``composite`` if it works on the card for the common dtypes with the
@@ -21,7 +23,7 @@ import numpy as np
 
 from daskasc.array import _peers
 
-KINDS = ("device", "composite", "host", "excluded")
+KINDS = ("device", "composite", "about", "host", "excluded")
 
 
 class Row(NamedTuple):
@@ -36,37 +38,51 @@ abs absolute acos acosh add all amax amin any arange arccos arccosh arcsin arcsi
 arctanh argmax argmin argpartition argsort argwhere array array_split asanyarray asarray
 asarray_chkfinite ascontiguousarray asfortranarray asin asinh astype atan atan2 atanh atleast_1d
 atleast_2d atleast_3d bincount bitwise_and bitwise_count bitwise_invert bitwise_left_shift
-bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_arrays broadcast_to can_cast cbrt
-ceil choose column_stack common_type compress concat concatenate conj conjugate copy copysign
-copyto cos cosh count_nonzero cumprod cumsum cumulative_prod cumulative_sum deg2rad degrees delete
-diag diag_indices diag_indices_from diagonal digitize divide divmod dot dsplit dstack einsum
-einsum_path empty empty_like equal exp exp2 expand_dims expm1 extract eye fabs fill_diagonal
-flatnonzero flip fliplr flipud float_power floor floor_divide fmax fmin fmod frexp from_dlpack full
-full_like gcd greater greater_equal heaviside hsplit hstack hypot i0 identity imag indices insert
-interp intersect1d invert iscomplex iscomplexobj isfinite isfortran isin isinf isnan isnat isneginf
-isposinf isreal isrealobj ix_ kron lcm ldexp left_shift less less_equal lexsort log log10 log1p
-log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor matmul matrix_transpose
-matvec max maximum may_share_memory mean median meshgrid min min_scalar_type minimum mod modf
+bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_arrays broadcast_to cbrt ceil
+choose column_stack compress concat concatenate conj conjugate copy copysign copyto cos cosh
+count_nonzero cumprod cumsum cumulative_prod cumulative_sum deg2rad degrees delete diag diag_indices
+diag_indices_from diagonal digitize divide divmod dot dsplit dstack einsum empty empty_like equal
+exp exp2 expand_dims expm1 extract eye fabs fill_diagonal flatnonzero flip fliplr flipud float_power
+floor floor_divide fmax fmin fmod frexp from_dlpack full full_like gcd greater greater_equal
+heaviside hsplit hstack hypot i0 identity imag indices insert interp intersect1d invert iscomplex
+isfinite isin isinf isnan isnat isneginf isposinf isreal ix_ kron lcm ldexp left_shift less
+less_equal lexsort log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
+logical_xor matmul matrix_transpose matvec max maximum mean median meshgrid min minimum mod modf
 moveaxis multiply nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmedian nanmin
-nanpercentile nanprod nanquantile nansum ndim negative nextafter nonzero not_equal ones ones_like
-outer packbits partition percentile permute_dims place positive pow power prod put put_along_axis
-putmask quantile rad2deg radians ravel ravel_multi_index real reciprocal remainder repeat require
-reshape resize result_type right_shift rint roll rollaxis rot90 row_stack searchsorted select shape
-shares_memory sign signbit sin sinh size sort spacing split sqrt square squeeze stack std subtract
-sum swapaxes take take_along_axis tan tanh tensordot tile transpose tri tril tril_indices
-tril_indices_from trim_zeros triu triu_indices triu_indices_from true_divide trunc unique
-unique_all unique_counts unique_inverse unique_values unpackbits unravel_index unstack var vecdot
-vecmat vsplit vstack where zeros zeros_like
+nanpercentile nanprod nanquantile nansum negative nextafter nonzero not_equal ones ones_like outer
+packbits partition percentile permute_dims place positive pow power prod put put_along_axis putmask
+quantile rad2deg radians ravel ravel_multi_index real reciprocal remainder repeat require reshape
+resize right_shift rint roll rollaxis rot90 row_stack searchsorted select sign signbit sin sinh sort
+spacing split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh
+tensordot tile transpose tri tril tril_indices tril_indices_from trim_zeros triu triu_indices
+triu_indices_from true_divide trunc unique unique_all unique_counts unique_inverse unique_values
+unpackbits unravel_index unstack var vecdot vecmat vsplit vstack where zeros zeros_like
 """.split()
 
 COMPOSITE = """
 allclose angle append apply_along_axis apply_over_axes around array_equal array_equiv average
 bartlett blackman block clip convolve corrcoef correlate cov cross diagflat diff ediff1d fix
-fromfunction gradient hamming hanning histogram histogram2d histogram_bin_edges histogramdd inner
-isclose kaiser linspace logspace mask_indices nanmean nanstd nanvar pad piecewise poly polyadd
-polyder polydiv polyfit polyint polymul polysub polyval ptp real_if_close roots round setdiff1d
-setxor1d sinc sort_complex trace trapezoid union1d unwrap vander vdot
+fromfunction geomspace gradient hamming hanning histogram histogram2d histogram_bin_edges
+histogramdd inner isclose kaiser linspace logspace mask_indices nanmean nanstd nanvar pad piecewise
+poly polyadd polyder polydiv polyfit polyint polymul polysub polyval ptp real_if_close roots round
+setdiff1d setxor1d sinc sort_complex trace trapezoid union1d unwrap vander vdot
 """.split()
+
+ABOUT = """
+can_cast common_type einsum_path iscomplexobj isfortran isrealobj may_share_memory min_scalar_type
+ndim result_type shape shares_memory size
+""".split()
+
+# computed on the card, but NumPy's own name takes no array there: neither by its first argument
+# nor by like=
+NAMESPACE_ONLY = frozenset("asarray_chkfinite from_dlpack".split())
+# NumPy's own name dispatches by like= alone
+BY_LIKE = frozenset("array asanyarray asarray ascontiguousarray asfortranarray require".split())
+# take no array, and make one on the card under the package's name (by like= where NumPy has it)
+MAKERS = frozenset(
+    "arange bartlett blackman diag_indices empty eye fromfunction full hamming hanning identity "
+    "indices kaiser mask_indices ones tri tril_indices triu_indices zeros".split()
+)
 
 # reason: functions
 HOST: dict[str, str] = {
@@ -83,7 +99,6 @@ HOST: dict[str, str] = {
     "the elements come from the host (file, buffer, iterator, text) and are uploaded once": (
         "frombuffer fromfile fromiter fromstring genfromtxt load loadtxt "
     ),
-    "NumPy computes the values from two numbers; uploaded once": ("geomspace "),
     "writes a file: the elements are copied down": ("save savetxt savez savez_compressed "),
 }
 
@@ -119,6 +134,7 @@ def rows() -> dict[str, Row]:
     """Every row of the table, by the function's name."""
     found = {name: Row("device", "") for name in DEVICE}
     found.update({name: Row("composite", "") for name in COMPOSITE})
+    found.update({name: Row("about", "") for name in ABOUT})
     for reason, names in HOST.items():
         found.update({name: Row("host", reason) for name in names.split()})
     found.update({name: Row("excluded", reason) for name, reason in EXCLUDED.items()})
@@ -132,19 +148,37 @@ def counts() -> dict[str, int]:
     return {kind: counted[kind] for kind in KINDS}
 
 
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
 def page() -> str:
     """Return the documentation page, in Markdown."""
     table, total = rows(), len(numpy_functions())
     counted = counts()
     offered = total - counted["excluded"]
     on_card = counted["device"] + counted["composite"]
+    takers = on_card - len(MAKERS)
+    dispatched = takers - len(BY_LIKE) - len(NAMESPACE_ONLY)
     intro = (
         f"Counted against NumPy {np.__version__}, which has {total} callables at its top level "
-        f"that are no classes. {offered} of them are offered, {on_card} of these on the card with "
-        "the host forbidden. The table is `daskasc/array/coverage.py`; the tests run every row. "
+        f"that are no classes. {offered} of them are offered. {on_card} compute on the card with "
+        f"the host forbidden, all of them by the names of `daskasc.array`. {len(MAKERS)} of them "
+        "take no array and make one (`zeros`, `hanning`, ...). Of the other "
+        f"{takers} NumPy's own functions reach the card by their arguments in {dispatched} "
+        f"cases, by `like=` alone in {len(BY_LIKE)} ({_listed(BY_LIKE)}), and not at all in "
+        f"{len(NAMESPACE_ONLY)} ({_listed(NAMESPACE_ONLY)}). "
+        f"{counted['about']} more answer about arrays on a card and compute no elements. The table "
+        "is `daskasc/array/coverage.py`; the tests run every row. "
         "`numpy.linalg` and `numpy.fft` are complete (`daskasc.array.linalg`, "
         "`daskasc.array.fft`), as are the methods of ufuncs (`reduce`, `accumulate`, `reduceat`, "
         "`outer`, `at`)."
+    )
+    numbers = (
+        '"On the card" means that no operand is brought down, which the tests measure in bytes. '
+        "Where a result's shape, or an error, depends on values, a call reads single numbers from "
+        "the card (the number of matches, the ends of an axis of a histogram); `split` and "
+        "`array_split` read their cut points, once, where these are an array on the card."
     )
     conversions = (
         "NumPy does not dispatch its conversions by their first argument: of an array on a card "
@@ -159,12 +193,15 @@ def page() -> str:
         "",
         *textwrap.wrap(intro, 100),
         "",
+        *textwrap.wrap(numbers, 100),
+        "",
         *textwrap.wrap(conversions, 100),
         "",
         "| kind | functions | meaning |",
         "|---|---|---|",
         f"| device | {counted['device']} | by torch on the card |",
         f"| composite | {counted['composite']} | an algorithm over other functions, on the card |",
+        f"| about | {counted['about']} | answers about arrays; there are no elements to compute |",
         f"| host | {counted['host']} | by NumPy, or without any array |",
         f"| excluded | {counted['excluded']} | not offered |",
         "",
@@ -172,7 +209,7 @@ def page() -> str:
     for kind in KINDS:
         lines += [f"## {kind.capitalize()}", ""]
         names = [name for name, row in table.items() if row.kind == kind]
-        if kind in ("device", "composite"):
+        if kind in ("device", "composite", "about"):
             lines += textwrap.wrap(", ".join(f"`{name}`" for name in names), 100)
         else:
             lines += ["| function | reason |", "|---|---|"]
