@@ -58,7 +58,7 @@ def getitem(tensor: Any, index: Any) -> Any:
         except IndexError:
             pass  # torch's, of dimensions; the general way below raises NumPy's
     if _dispatch.is_array(index):
-        mask = index._t if hasattr(index, "_t") else _as_entry(index)
+        mask = _as_entry(index)
         if mask.dtype is torch.bool and mask.ndim:
             shape = tensor.shape
             if mask.shape == shape or mask.shape == shape[: mask.ndim]:
