@@ -221,13 +221,13 @@ def _store(ufunc: np.ufunc, part: Any, target: Any, mask: Any, casting: str) -> 
         return _operators.store(ufunc, part, target, casting)
     if not _dispatch.is_array(target):
         return _dispatch.into(target, part)
+    if not _operators.can_cast(part.dtype, target.dtype, casting):
+        return _operators.store(ufunc, part, target, casting)  # raises; NumPy looks at it first
     shape = np.broadcast_shapes(part.shape, tuple(mask.shape), target.shape)
     if shape != target.shape:
         raise ValueError(
             f"non-broadcastable output operand with shape {target.shape} doesn't match the "
             f"broadcast shape {shape}"
         )
-    if not _operators.can_cast(part.dtype, target.dtype, casting):
-        return _operators.store(ufunc, part, target, casting)
     kept = torch.where(mask, cast(part._t, target._t.dtype), target._t)
     return _dispatch.into(target, wrap(kept))
