@@ -187,7 +187,7 @@ def test_result_lost_before_collect_runs_the_collective_again(client):
     result = run_one(client, gang("l1", ALL, 2, "sum"), numbers, "l1")
     np.testing.assert_array_equal(result, sum(numbers("l1", c) for c in ALL))
     after = client.run_on_scheduler(stats)
-    assert after["gangs"] == before["gangs"] + 2
+    assert after["gangs"] == before.get("gangs", 0) + 2
     assert after["redos"] == before.get("redos", 0) + 1
     check_empty(client)
 
