@@ -161,7 +161,9 @@ class CollectiveSequencer(SchedulerPlugin):
             drive.task = asyncio.create_task(self._run(drive))
         return await asyncio.shield(drive.outcome)
 
-    async def redo(self, barrier_key: Hashable, epoch: int, seq: int) -> Any:
+    async def redo(
+        self, barrier_key: Hashable, collect_keys: Sequence[Hashable], epoch: int, seq: int
+    ) -> Any:
         """A result is not where its collect task looks for it: run the barrier again."""
         task = self._scheduler.tasks.get(barrier_key)
         record = self._published.get(barrier_key)
@@ -171,7 +173,7 @@ class CollectiveSequencer(SchedulerPlugin):
         if self._redos[barrier_key] > _REDOS:
             return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
         if task is not None and task.state == "memory":
-            self._release_barrier(barrier_key)
+            self._release_barrier(barrier_key, collect_keys)
         return _AGAIN
 
     # -- hooks of the scheduler
@@ -200,13 +202,21 @@ class CollectiveSequencer(SchedulerPlugin):
             if record.address == worker:
                 del self._published[key]
                 self._collects.pop(record.plan.owner_collect_key, None)
-                self._release_barrier(key)
+                self._release_barrier(key, record.plan.collect_keys)
 
-    def _release_barrier(self, key: Hashable) -> None:
+    def _release_barrier(self, key: Hashable, collect_keys: Sequence[Hashable]) -> None:
+        if not self._in_memory(key):
+            return
+        self.counters["redos"] += 1
+        # the other cards' collect tasks too, if they are done: only they keep the partials alive
+        again = [key, *filter(self._in_memory, collect_keys)]
+        self._scheduler.transitions(
+            dict.fromkeys(again, "released"), stimulus_id=f"{NAME}-{time.time()}"
+        )
+
+    def _in_memory(self, key: Hashable) -> bool:
         task = self._scheduler.tasks.get(key)
-        if task is not None and task.state == "memory":
-            self.counters["redos"] += 1
-            self._scheduler.transitions({key: "released"}, stimulus_id=f"{NAME}-{time.time()}")
+        return task is not None and task.state == "memory"
 
     def _processing(self, key: Hashable) -> bool:
         task = self._scheduler.tasks.get(key)

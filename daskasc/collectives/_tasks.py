@@ -106,6 +106,7 @@ def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
             worker.loop,
             worker.scheduler.daskasc_redo,
             barrier_key=gang.barrier_key,
+            collect_keys=gang.collect_keys,
             epoch=stamp.epoch,
             seq=stamp.seq,
         )

@@ -165,7 +165,7 @@ def test_cancelled_collectives_leave_nothing(client):
     check_empty(client)
 
 
-def forget_once(name, dask_worker):
+def forget_once(name, seconds, dask_worker):
     """Lose the result of one gang between its barrier and its collect task."""
     from daskasc.collectives._worker import part_of
 
@@ -175,17 +175,20 @@ def forget_once(name, dask_worker):
     def losing(gang, stamp):
         if gang == name and not lost:
             lost.append(take(gang, stamp))
+            time.sleep(seconds)
             return None
         return take(gang, stamp)
 
     part.take = losing
 
 
-def test_result_lost_before_collect_runs_the_collective_again(client):
+@pytest.mark.parametrize("seconds", [0, 2], ids=["at once", "after the other cards are done"])
+def test_result_lost_before_collect_runs_the_collective_again(client, seconds):
+    name = f"l{seconds}"
     before = client.run_on_scheduler(stats)
-    client.run(forget_once, "l1")
-    result = run_one(client, gang("l1", ALL, 2, "sum"), numbers, "l1")
-    np.testing.assert_array_equal(result, sum(numbers("l1", c) for c in ALL))
+    client.run(forget_once, name, seconds)
+    result = run_one(client, gang(name, ALL, 2, "sum"), numbers, name)
+    np.testing.assert_array_equal(result, sum(numbers(name, c) for c in ALL))
     after = client.run_on_scheduler(stats)
     assert after["gangs"] == before.get("gangs", 0) + 2
     assert after["redos"] == before.get("redos", 0) + 1
