@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import sys
 import sysconfig
+import traceback
 from pathlib import Path
 from types import FrameType
 
@@ -53,6 +54,13 @@ def caller() -> str:
             return f"{filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+def raised_at(error: BaseException) -> str:
+    """``file:line`` of the program's innermost frame in a traceback; empty where it has none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if not _library(frame.filename)]
+    return f"{ours[-1].filename}:{ours[-1].lineno}" if ours else ""
 
 
 def stacklevel() -> int:

@@ -184,13 +184,20 @@ def var(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.var`."""
+    found, given, target = _variance(
+        a, axis, dtype, out, _freedom(ddof, correction), keepdims, where, mean
+    )
+    return finish(found if target is not None else cast(found, given), target)
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, out: Any, freedom: Any, keepdims: Any, where: Any, mean: Any
+) -> tuple[Any, Any, Any]:
+    """Variance in the dtype of its computation, the dtype it is given in, and where it goes."""
     tensor, target = tensor_of(a), target_of(out)
     axes = axes_of(axis, tensor, keepdims, where)
-    freedom = _freedom(ddof, correction)
     found = var_over(tensor, axes, dtype, freedom, where, mean, target)
-    return finish(
-        found if target is not None else cast(found, variance_dtype(tensor.dtype, dtype)), target
-    )
+    return found, variance_dtype(tensor.dtype, dtype), target
 
 
 def _freedom(ddof: Any, correction: Any) -> Any:
@@ -215,12 +222,11 @@ def std(
     correction: Any = NO,
 ) -> Any:
     """As :func:`numpy.std`."""
-    tensor, target = tensor_of(a), target_of(out)
-    axes = axes_of(axis, tensor, keepdims, where)
-    freedom = _freedom(ddof, correction)
-    found = var_over(tensor, axes, dtype, freedom, where, mean, target)
+    found, given, target = _variance(
+        a, axis, dtype, out, _freedom(ddof, correction), keepdims, where, mean
+    )
     if target is None:
-        return wrap(cast(torch.sqrt(found), variance_dtype(tensor.dtype, dtype)))
+        return wrap(cast(torch.sqrt(found), given))
     root = _operators.apply(np.sqrt, (finish(found, target),))
     return _operators.store(np.sqrt, root, target)
 

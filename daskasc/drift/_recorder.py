@@ -13,7 +13,6 @@ card goes on with NumPy's result. Drifted values are kept, as a program on the c
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc import device
+from daskasc import _callers, device
 from daskasc.array import AscendArray, from_numpy
 from daskasc.drift import _calls
 from daskasc.drift._calls import UNINITIALISED, Call, Form, Operand, attempt
@@ -38,7 +37,6 @@ from daskasc.drift._report import Operator
 from daskasc.drift._tree import leaves, rebuild
 from daskasc.errors import UnsupportedDTypeError
 
-_OWN = tuple(os.path.dirname(os.path.dirname(f)) + os.sep for f in (__file__, np.__file__))
 _RESET = ("error", "type", "shape", "dtype")
 
 
@@ -156,7 +154,7 @@ class Recorder:
         if not total.exact and measure(seen, shown, self.tolerance, bound).difference:
             call = call or self._freeze(name, function, args, kwargs, form, elementwise, target)
             own = self._own(call, bound, seen, shown, clean)
-        where = _where()
+        where = _shown(_callers.caller())
         self.operators.append(
             Operator(
                 len(self.operators) + 1,
@@ -257,18 +255,9 @@ def _describe(value: Any) -> str:
     return type(value).__name__
 
 
-def _where() -> str:
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return _place(frame.f_code.co_filename, frame.f_lineno)
-
-
 def where_raised(error: BaseException) -> str:
     """``file:line`` of the program's innermost frame in a traceback; empty where it has none."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if not frame.filename.startswith(_OWN)]
-    return _place(ours[-1].filename, ours[-1].lineno) if ours else ""
+    return _shown(_callers.raised_at(error))
 
 
 def raised_by_comparison(error: BaseException) -> bool:
@@ -277,5 +266,5 @@ def raised_by_comparison(error: BaseException) -> bool:
     return len(frames) > 1 and frames[-1].filename.startswith(os.path.dirname(__file__) + os.sep)
 
 
-def _place(name: str, line: int | None) -> str:
-    return f"{name.removeprefix(os.getcwd() + os.sep)}:{line}"
+def _shown(place: str) -> str:
+    return place.removeprefix(os.getcwd() + os.sep)
