@@ -18,7 +18,7 @@ from daskasc.array import _extremes as extremes
 from daskasc.array import _linalg as products
 from daskasc.array import _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, require
+from daskasc.array._dispatch import NeedsHost, implements, into
 from daskasc.array._dtypes import NUMPY, cast, promote, result, torch, torch_dtype
 from daskasc.array._storage import tensor_of, wrap
 
@@ -87,7 +87,6 @@ def matrices(*values: Any, square: bool = False) -> list[Any]:
 
 def _run(name: str, *tensors: Any, **options: Any) -> Any:
     """Call ``torch.linalg.<name>`` with NumPy's error for singular and divergent cases."""
-    require(f"linalg.{name}", *tensors)
     try:
         return getattr(torch.linalg, name)(*tensors, **options)
     except torch.linalg.LinAlgError as error:
@@ -394,7 +393,6 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         raise ValueError(f"shapes {[tuple(t.shape) for t in tensors]} not aligned")
     same = len({t.dtype for t in tensors}) == 1 and tensors[0].is_floating_point()
     if same:
-        require("matmul", tensors[0])
         found = wrap(torch.linalg.multi_dot(tensors))
     else:
         found = functools.reduce(products.dot, map(wrap, tensors))

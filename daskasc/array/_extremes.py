@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _complex, _operators
-from daskasc.array._dispatch import implements, is_array, require
+from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, sortable, torch, unsortable
 from daskasc.array._reductions import (
     NO,
@@ -47,7 +47,6 @@ def extreme_over(tensor: Any, axes: Axes, largest: bool) -> Any:
         raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
     if tensor.dtype in COMPLEX:
         return _complex.extreme_over(tensor, axes, largest)
-    require("maximum.reduce" if largest else "minimum.reduce", tensor)
     ordered = sortable(tensor)
     function = torch.amax if largest else torch.amin
     return unsortable(function(ordered, dim=axes.axes, keepdim=axes.keepdims), tensor.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _repeats as repeats
-from daskasc.array._dispatch import check_device, implements, into, require
+from daskasc.array._dispatch import check_device, implements, into
 from daskasc.array._dtypes import COMPLEX, cast, result, torch, torch_dtype
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._storage import from_numpy, tensor_of, wrap
@@ -30,7 +30,6 @@ def _input(name: str, a: Any) -> Any:
         tensor = tensor.to(torch.float32)
     elif tensor.dtype not in (torch.float32, torch.float64):
         tensor = cast(tensor, torch_dtype(result(np.dtype("f8"))))
-    require(f"fft.{name}", tensor)
     if name in _COMPLEX_INPUT and tensor.dtype not in COMPLEX:
         tensor = torch.complex(tensor, torch.zeros_like(tensor))
     return tensor

@@ -21,7 +21,6 @@ from daskasc.array._dispatch import (
     implements_if_there,
     into,
     is_array,
-    require,
 )
 from daskasc.array._dtypes import TWINS, torch, twin
 from daskasc.array._reductions import normalize_axis
@@ -33,7 +32,6 @@ def _product(function: Any, left: Any, right: Any, dtype: Any = None) -> Any:
     """`function` of two tensors of NumPy's common dtype; wrapping integers on their twins."""
     left, right = common([left, right], dtype)
     kind = left.dtype
-    require("matmul", left)
     if kind is torch.bool:
         return function(left.to(torch.uint8).float(), right.to(torch.uint8).float()) != 0
     if kind in TWINS:
@@ -185,7 +183,6 @@ def einsum(
     if not isinstance(subscripts, str):
         subscripts, rest = _subscripts(operands)
     tensors = common([tensor_of(x) for x in rest], dtype, casting)
-    require("matmul", tensors[0])
     kind = tensors[0].dtype
     if kind is torch.bool:
         # any product that is not 0 makes a sum that is not

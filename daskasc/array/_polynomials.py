@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc.array import _creation as creation
 from daskasc.array import _linalg as products
-from daskasc.array._dispatch import implements, require
+from daskasc.array._dispatch import implements
 from daskasc.array._dtypes import COMPLEX, TWINS, promote, torch
 from daskasc.array._ranges import vander
 from daskasc.array._shaping import common
@@ -50,7 +50,6 @@ def _correlated(a: Any, v: Any, mode: Any) -> Any:
 def _full(left: Any, right: Any) -> Any:
     n, m = left.shape[0], right.shape[0]
     if left.is_floating_point() or left.dtype in COMPLEX:
-        require("conv1d", left)
         wide = left.float() if left.dtype in _HALVES else left
         weight = right.to(wide.dtype)
         if bool(torch.isfinite(weight).all()):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost, implements, is_array, require
+from daskasc.array._dispatch import NeedsHost, implements, is_array
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -158,7 +158,6 @@ def _quantile(
     if tensor.dtype is torch.bool and not picks:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     values = axes.merged(tensor)
-    require("sort", values)
     values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
     given = tensor.dtype if picks else _result_dtype(tensor.dtype, q, levels, method)
     if not picks and tensor.dtype not in FLOATS:
@@ -312,7 +311,6 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
         raise NeedsHost("complex order")
     axes = Axes(axis, tensor.ndim, keepdims)
     values = axes.merged(tensor)
-    require("sort", values)
     values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
     given = _float_dtype(tensor.dtype)
     if is_array(out) and not skip_nan:

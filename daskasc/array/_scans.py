@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import implements, require
+from daskasc.array._dispatch import implements
 from daskasc.array._dtypes import FLOATS, NUMPY, TWINS, cast, torch, twin
 from daskasc.array._nan_reductions import without_nan
 from daskasc.array._reductions import accumulator, finish, normalize_axis
@@ -19,7 +19,6 @@ def _scan(tensor: Any, axis: Any, dtype: Any, out: Any, product: bool) -> Any:
     if axis is None or not values.ndim:
         values = values.reshape(-1)
     number = 0 if axis is None else normalize_axis(axis, values.ndim)
-    require("cumprod" if product else "cumsum", values)
     function = torch.cumprod if product else torch.cumsum
     scanned = function(twin(values), dim=number)
     if target in TWINS:

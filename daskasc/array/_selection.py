@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc.array import _complex, _indexing, _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, is_array, require
+from daskasc.array._dispatch import NeedsHost, implements, into, is_array
 from daskasc.array._dtypes import (
     BFLOAT16,
     COMPLEX,
@@ -77,7 +77,6 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     left, right = weakly_cast([x, y])
-    require("where", left)
     return wrap(torch.where(mask, left, right))
 
 

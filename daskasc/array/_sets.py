@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc.array import _complex
 from daskasc.array import _shaping as shaping
-from daskasc.array._dispatch import implements, is_array, require
+from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import COMPLEX, FLOATS, is_float, sortable, torch
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._selection import isin
@@ -62,7 +62,6 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     number = normalize_axis(axis, tensors[0].ndim)
     places: Any = None
     for tensor in tensors:
-        require("argsort", tensor)
         key = _keys(tensor)
         key = key if places is None else key.gather(number, places)
         order = torch.sort(key, dim=number, stable=True).indices
@@ -83,7 +82,6 @@ def unique(
 ) -> Any:
     """As :func:`numpy.unique`, always sorted."""
     tensor = tensor_of(ar)
-    require("sort", tensor)
     if axis is None:
         shape = tuple(tensor.shape)
         values = tensor.reshape(-1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _complex
-from daskasc.array._dispatch import implements, is_array, require
+from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import (
     COMPLEX,
     sortable,
@@ -46,7 +46,6 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     """As :func:`numpy.sort`."""
     _check_options(kind, order, stable)
     tensor, number = _along(a, axis)
-    require("sort", tensor)
     if tensor.dtype in COMPLEX:
         places = torch.sort(_complex.ranks(tensor), dim=number, stable=True).indices
         return wrap(tensor.gather(number, places))
@@ -61,7 +60,6 @@ def argsort(
     """As :func:`numpy.argsort`, always stable; of an array without axes as if it had one."""
     _check_options(kind, order, stable)
     tensor, number = _along_one(a, axis)
-    require("argsort", tensor)
     keys = _complex.ranks(tensor) if tensor.dtype in COMPLEX else sortable(tensor)
     return wrap(torch.sort(keys, dim=number, stable=True).indices)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _masks, _operators
-from daskasc.array._dispatch import is_array, require
+from daskasc.array._dispatch import is_array
 from daskasc.array._dtypes import COMPLEX, NUMPY, cast, is_float, torch, torch_dtype
 from daskasc.array._storage import from_numpy, wrap, wrap_times
 from daskasc.array._times_units import NAT, convert
@@ -68,7 +68,6 @@ def from_numbers(array: Any, dtype: np.dtype[Any], casting: str = "unsafe") -> A
 
 def truncated(numbers: Any) -> Any:
     """Ticks of floating-point numbers, rounded towards zero; NaT where they are none in 64 bits."""
-    require("isfinite", numbers)
     fits = torch.abs(numbers) < 2.0**63  # False for NaN
     return numbers.masked_fill(~fits, 0).to(torch.int64).masked_fill(~fits, NAT)
 

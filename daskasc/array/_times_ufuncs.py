@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _dispatch, _objects, _operators
-from daskasc.array._dispatch import NeedsHost, implements_for_times, is_array, require
+from daskasc.array._dispatch import NeedsHost, implements_for_times, is_array
 from daskasc.array._dtypes import cast, result, safe_rule, torch, torch_dtype
 from daskasc.array._storage import wrap, wrap_times
 from daskasc.array._times_convert import host, operand, truncated
@@ -195,7 +195,6 @@ def _computed(
     if row is None:
         raise NeedsHost(ufunc.__name__)
     tensors = [operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-    require(ufunc.__name__, *tensors)
     found = row(*tensors)
     parts = found if isinstance(found, tuple) else (found,)
     return tuple(

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import require
 from daskasc.array._dtypes import torch
 
 NAT = -(2**63)
@@ -62,7 +61,6 @@ def convert(ticks: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
     found = steps(source, target)
     if not found:
         return ticks
-    require("multiply", ticks)
     result = ticks
     for step in found:
         result = step(result)
@@ -98,7 +96,6 @@ def _scaled(ratio: Fraction) -> tuple[Step, ...]:
 
 
 def _floor(ticks: Any, divisor: int) -> Any:
-    require("floor_divide", ticks)
     return torch.div(ticks, divisor, rounding_mode="floor")
 
 

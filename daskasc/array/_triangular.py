@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import require
 from daskasc.array._dtypes import NUMPY, cast, promote, result, torch, torch_dtype
 from daskasc.array._storage import tensor_of, wrap
 
@@ -38,7 +37,6 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
     if common.kind not in "fc":
         common = result(np.dtype("f8"))
     left, right = cast(left, torch_dtype(common)), cast(right, torch_dtype(common))
-    require("solve_triangular", left, right)
     zero = (left.diagonal() == 0).any()
     if bool(zero):
         raise np.linalg.LinAlgError("singular matrix: a diagonal element is zero")
