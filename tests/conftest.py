@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 SHARED_MEMORY = Path("/dev/shm")
+KINDS = ("cpu", "npu", "cuda")
 # distributed keeps these for the life of the process, whatever is closed
 KEPT_THREADS = (
     "Dask-Offload",
@@ -25,6 +26,22 @@ KEPT_THREADS = (
     "pytest_timeout",
     "zarr_",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--device``: the kind of card that the tests run on."""
+    parser.addoption(
+        "--device",
+        choices=KINDS,
+        default="cpu",
+        help="kind of card: cpu is the stand-in, npu and cuda need cards (docs/testing.md)",
+    )
+
+
+@pytest.fixture(scope="session")
+def card_kind(request: pytest.FixtureRequest) -> str:
+    """Kind of card that the tests run on: ``cpu`` (the stand-in), ``npu`` or ``cuda``."""
+    return request.config.getoption("--device")
 
 
 def _children() -> dict[int, str]:
@@ -117,7 +134,7 @@ def client4(cluster4):
 
 
 @pytest.fixture(autouse=True)
-def no_device_software_in_the_parent():
+def no_device_software_in_the_parent(request):
     """The process that holds client, scheduler and nannies never loads a card's software."""
     yield
-    assert "torch_npu" not in sys.modules
+    assert request.config.getoption("--device") != "cpu" or "torch_npu" not in sys.modules

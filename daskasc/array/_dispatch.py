@@ -9,7 +9,6 @@ is counted, and obeys ``daskasc.fallback``.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 import warnings
@@ -21,6 +20,7 @@ import numpy as np
 
 from daskasc import _callers, config, device
 from daskasc.array import _guard, _masks
+from daskasc.array._guard import MissingKernel as MissingKernel
 from daskasc.array._guard import NeedsHost as NeedsHost
 from daskasc.device import observer
 from daskasc.errors import HostFallbackError, HostFallbackWarning, UnsupportedDTypeError
@@ -104,6 +104,7 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if "device" in kwargs:
         kwargs = _on_this_device(**kwargs)
     implementation = TABLE.get(function)
+    why: NeedsHost | None = None
     if implementation is not None:
         try:
             if device.current().restricts:
@@ -117,15 +118,15 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if not any(is_array(value) and value.dtype.kind in "mM" for value in args):
                 raise
             return with_times(function, args, kwargs)
-        except NeedsHost:
-            pass
+        except NeedsHost as reason:
+            why = reason
         except NotImplementedError as error:
             if not lacks_kernel(error):
                 raise
         except RuntimeError as error:
             raise_numpys(error, args)
             raise
-    return on_host(name_of(function), function, args, kwargs)
+    return on_host(name_of(function), function, args, kwargs, why)
 
 
 def with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,10 +140,13 @@ def _with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if "device" in kwargs:
         kwargs = _on_this_device(**kwargs)
     implementation = TIMES.get(function)
+    why: NeedsHost | None = None
     if implementation is not None:
-        with contextlib.suppress(NeedsHost):
+        try:
             return _guard.run(implementation, args, kwargs)
-    return on_host(name_of(function), function, args, kwargs)
+        except NeedsHost as reason:
+            why = reason
+    return on_host(name_of(function), function, args, kwargs, why)
 
 
 def check_device(wanted: Any) -> None:
@@ -200,31 +204,29 @@ def _library_of(ufunc: np.ufunc) -> str:
     return "numpy"
 
 
-def require(operator: str, *tensors: Any) -> None:
-    """Raise :class:`NeedsHost` unless the card has a kernel of `operator` for these tensors."""
-    backend = device.current()
-    if not backend.restricts:
-        return
-    for tensor in tensors:
-        if not backend.supports(operator, device.numpy_dtype(tensor.dtype).name):
-            raise NeedsHost(operator)
-
-
-def on_host(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_host(
+    name: str,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    why: Exception | None = None,
+) -> Any:
     """Compute with NumPy on the host, counted and said, and bring arrays back to the card.
+
+    `why` is what an implementation on the card gave up for; a missing kernel is named.
 
     Raises
     ------
     HostFallbackError
         Configuration forbids it (``daskasc.fallback: error``).
     """
-    mode = config.fallback()
+    mode = _mode(why)
     down = _Down()
     if mode == "error":
         down.only_describe = True
         shapes = down.describe((args, kwargs))
         raise HostFallbackError(
-            f"{name} has no form on the card for {shapes or 'these arguments'}, and "
+            f"{name} has no form on the card for {shapes or 'these arguments'}{_reason(why)}, and "
             "daskasc.fallback is 'error'; use another function, or set it to 'warn'"
         )
     out = kwargs.get("out")
@@ -233,8 +235,8 @@ def on_host(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     device.counters.record_fallback(name, down.nbytes)
     if mode == "warn" and _first_time(name):
         warnings.warn(
-            f"{name} is computed on the host; results of dtypes that a card knows go back to it "
-            "(said once a function; daskasc.device.counters.fallbacks() lists all)",
+            f"{name} is computed on the host{_reason(why)}; results of dtypes that a card knows "
+            "go back to it (said once a function; daskasc.device.counters.fallbacks() lists all)",
             HostFallbackWarning,
             stacklevel=_callers.stacklevel(),
         )
@@ -246,6 +248,15 @@ def on_host(name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if out is not None:
         return into(out, _up(result))
     return _up(result)
+
+
+def _mode(why: Exception | None) -> str:
+    """What the user wants done; the tests on cards with gaps ask for the reason as well."""
+    return config.fallback()
+
+
+def _reason(why: Exception | None) -> str:
+    return f" ({why})" if isinstance(why, MissingKernel) else ""
 
 
 def into(out: Any, result: Any) -> Any:

@@ -38,13 +38,35 @@ _AS_VALUES: dict[Any, Any] = {
     torch.int16: torch.int32,
 }
 _BINARY = frozenset("add sub rsub mul div true_divide".split())
-_PRODUCTS = frozenset("matmul mm bmm mv dot vdot inner tensordot".split())
+# functions whose own names say nothing of the kernel that they call
+_KERNEL = {
+    "__rsub__": "rsub",
+    "__rdiv__": "div",
+    "__rtruediv__": "div",
+    "__rmatmul__": "matmul",
+    "linalg_multi_dot": "matmul",
+}
 _MAKERS = frozenset("empty zeros ones full".split())
 _inside = threading.local()
 
 
 class NeedsHost(Exception):
     """Raised by an implementation that has no form on the card for these arguments."""
+
+
+class MissingKernel(NeedsHost):
+    """Raised where the family's table says that the card lacks a kernel.
+
+    Parameters
+    ----------
+    operator : str
+        torch's name.
+    dtype : str
+        NumPy's name of the dtype, or what else the kernel does not take.
+    """
+
+    def __init__(self, operator: str, dtype: str) -> None:
+        super().__init__(f"this card has no kernel of {operator} for {dtype}")
 
 
 class _Mode(torch.overrides.TorchFunctionMode):
@@ -61,7 +83,8 @@ class _Mode(torch.overrides.TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
-        name = name if name in self._table else name.rstrip("_")
+        if name not in self._table:
+            name = _KERNEL.get(name) or name.rstrip("_")
         if name in _MAKERS and kwargs.get("dtype") in _SIGNED:
             return _made_signed(func, name, args, kwargs)
         rows = self._table.get(name)
@@ -77,21 +100,22 @@ class _Mode(torch.overrides.TorchFunctionMode):
             dtype = kwargs.pop("dtype")
             args = (args[0].to(dtype), *args[1:])
         if tensor.ndim > self._most_axes.get(name, tensor.ndim):
-            raise NeedsHost(name)
+            raise MissingKernel(name, f"{tensor.ndim} axes")
         row = rows.get(_NUMPY[dtype].name)
         if row is None:
             return func(*args, **kwargs)
         if not row.remedy or self._strict or name != getattr(func, "__name__", ""):
-            raise NeedsHost(name)
+            raise MissingKernel(name, _NUMPY[dtype].name)
         return _OTHERWISE[row.remedy](func, name, dtype, args, kwargs)
 
 
 def _subject(name: str, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
     """Dtype that a call computes in, and its first tensor; None for calls without one."""
-    values = [*args, *kwargs.values()]
-    if name == "einsum" and len(args) == 2 and isinstance(args[1], list | tuple):
-        values = list(args[1])
-    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    tensors: list[Any] = []
+    for value in (*args, *kwargs.values()):
+        # einsum and multi_dot take their operands in a list
+        listed = value if isinstance(value, list | tuple) else (value,)
+        tensors += [item for item in listed if isinstance(item, torch.Tensor)]
     if not tensors:
         return None
     if name in _BINARY and len(args) > 1:
@@ -118,14 +142,14 @@ def _made_signed(func: Any, name: str, args: Any, kwargs: Any) -> Any:
 
 def _by_bits(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
-        raise NeedsHost(name)
+        raise MissingKernel(name, _NUMPY[dtype].name)
     if name == "where":
         return _where(func, dtype, args, kwargs)
     tensor, *rest = args
     if dtype is torch.complex128:
         # parts of 8 bytes along one more axis; only a selection along one axis keeps its meaning
         if name != "index_select" or len(rest) != 2:
-            raise NeedsHost(name)
+            raise MissingKernel(name, _NUMPY[dtype].name)
         axis, entry = rest
         parts = torch.view_as_real(tensor.resolve_conj()).view(torch.int64)
         found = func(parts, axis % max(tensor.ndim, 1), entry)
@@ -138,7 +162,7 @@ def _by_bits(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
 
 def _where(func: Any, dtype: Any, args: Any, kwargs: Any) -> Any:
     if len(args) != 3 or kwargs:
-        raise NeedsHost("where")
+        raise MissingKernel("where", _NUMPY[dtype].name)
     mask, *sides = args
     place = mask.device
     sides = [
@@ -156,7 +180,7 @@ def _where(func: Any, dtype: Any, args: Any, kwargs: Any) -> Any:
 
 def _wider(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
     if kwargs.get("out") is not None or sum(isinstance(a, torch.Tensor) for a in args) > 1:
-        raise NeedsHost(name)
+        raise MissingKernel(name, _NUMPY[dtype].name)
     found = func(args[0].to(torch.int64), *args[1:], **kwargs)
     if isinstance(found, tuple):
         values, *rest = found
@@ -166,7 +190,7 @@ def _wider(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
 
 def _negated(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
-        raise NeedsHost(name)
+        raise MissingKernel(name, _NUMPY[dtype].name)
     opposite = getattr(torch, {"amin": "amax"}[name])
     return -opposite(-args[0], *args[1:], **kwargs)
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _elementwise as rows
-from daskasc.array import _guard, _special, _unsigned
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array import _guard, _numbers, _special, _unsigned
+from daskasc.array._dispatch import MissingKernel, NeedsHost
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -47,6 +47,7 @@ SCALARS = (int, float, complex)
 _cache: dict[Any, Kernel | None] = {}
 _tables: list[dict[Any, Any]] = []
 _lock = threading.RLock()
+_trial = threading.local()
 _WIDENED = {
     **WIDER,
     torch.bool: torch.uint8,
@@ -128,6 +129,18 @@ def kernel(
     return found
 
 
+def missing(
+    ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any, casting: str
+) -> MissingKernel | None:
+    """Kernel for want of which :func:`kernel` found nothing, by the table of the card."""
+    if not device.current().restricts:
+        return None
+    _trial.missing = None
+    _build(ufunc, types, resolve(ufunc, types, dtype, casting))
+    reason: MissingKernel | None = _trial.missing
+    return reason
+
+
 def _with_policy(
     ufunc: np.ufunc, types: tuple[Any, ...], dtype: Any, casting: str
 ) -> Kernel | None:
@@ -143,7 +156,7 @@ def _with_policy(
             say_precision()
             return low(*operands)
         if exact is None:
-            raise NeedsHost(ufunc.__name__)
+            raise missing(ufunc, types, dtype, casting) or NeedsHost(ufunc.__name__)
         return exact(*operands)
 
     by_policy.may_need_host = exact is None  # type: ignore[attr-defined]
@@ -161,8 +174,10 @@ def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Ke
     except UnsupportedDTypeError:
         return None
     backend = device.current()
-    if not all(backend.supports(name, d.name) for d in loop[: ufunc.nin]):
-        return None
+    for kind in loop[: ufunc.nin]:
+        if not backend.supports(name, kind.name):
+            _trial.missing = MissingKernel(name, kind.name)
+            return None
     if ins[0] not in COMPLEX:
         row = (rows.FLOAT_ROWS if ins[0] in FLOATS else rows.REAL_ROWS).get(name, row)
     if name == "power" and ins[0] in rows.ROOT_POWER:
@@ -218,6 +233,9 @@ def _checked(row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel
     try:
         with _guard.strict():
             result = row(*samples)
+    except MissingKernel as reason:
+        _trial.missing = reason
+        return None
     except (RuntimeError, NotImplementedError, NeedsHost):
         return None
     if len(outs) == 1:
@@ -306,25 +324,20 @@ def _direct(
     dtype = ins[0]
     if row is None or dtype in TWINS or dtype in _HALVES or dtype is torch.bool:
         return None
-    # torch computes scalar / tensor as scalar * (1 / tensor)
-    if name == "divide" and place == 0:
-        return None
-    # and complex sums with a multiplication that makes NaN of infinities
+    # complex sums are formed with a multiplication that makes NaN of infinities
     if loop[0].kind == "c" and (name in ("add", "subtract") or name in rows.ORDERED):
         return None
     numpy_dtype = loop[0]
-    as_given = types[1 - place] == numpy_dtype
-    if as_given and dtype in FLOATS:
-        if types[place] is float:
-            return row
-        if place == 0:
-            return lambda scalar, tensor: row(float(scalar), tensor)
-        return lambda tensor, scalar: row(tensor, float(scalar))
-    convert: Any = int
-    if dtype in FLOATS:
-        convert = float
-    elif numpy_dtype.kind == "c":
-        convert = complex
+    restricts = device.current().restricts
+    if types[1 - place] == numpy_dtype and numpy_dtype.kind in "iuf" and not restricts:
+        chosen = _beside(row, _numbers.keeper(numpy_dtype), place)
+        if name in rows.COMPARISONS and numpy_dtype.kind != "f":
+            return _integer_comparison(name, chosen, place, numpy_dtype)
+        return chosen
+    # torch computes number / tensor as number * (1 / tensor)
+    if name == "divide" and place == 0:
+        return None
+    convert: Any = {"f": float, "c": complex}.get(numpy_dtype.kind, int)
 
     def left(scalar: Any, tensor: Any) -> Any:
         if convert is int:
@@ -340,6 +353,13 @@ def _direct(
     if name in rows.COMPARISONS and convert is int and not _beside_bool(types):
         return _integer_comparison(name, chosen, place, numpy_dtype)
     return chosen
+
+
+def _beside(row: Kernel, number: Callable[[Any], Any], place: int) -> Kernel:
+    """Row of a tensor and a Python number at `place`, as the tensor that stands for it."""
+    if place == 0:
+        return lambda scalar, tensor: row(number(scalar), tensor)
+    return lambda tensor, scalar: row(tensor, number(scalar))
 
 
 def _integer_comparison(name: str, inner: Kernel, place: int, dtype: np.dtype[Any]) -> Kernel:

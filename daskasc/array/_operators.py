@@ -23,7 +23,7 @@ from daskasc.array._dispatch import (
     raise_numpys,
     with_times,
 )
-from daskasc.array._dtypes import NUMPY, cast, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, cast, torch
 from daskasc.array._elementwise import ROOT_OPERATOR
 from daskasc.array._out import written
 from daskasc.array._storage import from_numpy, wrap
@@ -36,6 +36,7 @@ _new = object.__new__
 _HOST = (np.ndarray, np.generic, bool, list, tuple)
 # torch computes 2 * x as x * 2 itself
 _COMMUTE = (np.add, np.multiply)
+_INEXACT = FLOATS | COMPLEX
 
 
 def accepts(value: Any, cls: Any) -> bool:
@@ -75,13 +76,16 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
         kwargs = {} if dtype is None else {"dtype": dtype}
         return with_times(ufunc, operands, {**kwargs, "casting": casting})
     found = _kernels.kernel(ufunc, tuple(types), dtype, casting)
-    if found is not None:
+    why: NeedsHost | None = None
+    if found is None:
+        why = _kernels.missing(ufunc, tuple(types), dtype, casting)
+    else:
         if all(isinstance(kind, type) for kind in types):
             tensors = [from_numpy(value)._t for value in tensors]
         try:
             result = found(*tensors)
-        except NeedsHost:
-            pass
+        except NeedsHost as reason:
+            why = reason
         except RuntimeError as error:
             raise_numpys(error, tensors)
             raise
@@ -90,7 +94,7 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
     kwargs = {} if dtype is None else {"dtype": dtype}
     if casting != "same_kind":
         kwargs["casting"] = casting
-    return on_host(name_of(ufunc), ufunc, operands, kwargs)
+    return on_host(name_of(ufunc), ufunc, operands, kwargs, why)
 
 
 def power() -> Operator:
@@ -99,15 +103,15 @@ def power() -> Operator:
     inverse, itself = unary(np.reciprocal), unary(np.positive)
 
     def operator(self: Any, other: Any) -> Any:
-        dtype = self._t.dtype
-        if dtype is torch.bool and type(other) is int and other == 2:
-            return square(self)  # int8, as in NumPy
-        if type(other) in (int, float) and (dtype.is_floating_point or dtype.is_complex):
+        kind = type(other)
+        if kind is int or kind is float:
+            dtype = self._t.dtype
             if other == 2:
-                return square(self)
-            if other == 0.5 and (dtype.is_complex or dtype in ROOT_OPERATOR):
+                if dtype in _INEXACT or (dtype is torch.bool and kind is int):
+                    return square(self)  # of bool int8, as in NumPy
+            elif other == 0.5 and (dtype in COMPLEX or dtype in ROOT_OPERATOR):
                 return root(self)
-            if dtype.is_complex and other in (1, -1):
+            elif dtype in COMPLEX and other in (1, -1):
                 return itself(self) if other == 1 else inverse(self)
         return general(self, other)
 
@@ -130,19 +134,17 @@ def binary(ufunc: np.ufunc, reflected: bool = False, repeats: bool = False) -> O
 
     # the way of a hit, and storage.wrap, written out: calls and lookups are what it costs
     def operator(self: Any, other: Any) -> Any:
-        tensor = self._t
+        cls, tensor = type(self), self._t
         try:
-            if type(other) is type(self):
+            if type(other) is cls:
                 operand = other._t
                 found = table[tensor.dtype][operand.dtype]
             else:
                 operand = other
                 found = table[tensor.dtype][type(other)]
         except KeyError:
-            found = None
-        if found is None:
             return miss(self, other)
-        array = _new(type(self))
+        array = _new(cls)
         try:
             array._t = made = found(tensor, operand)
         except RuntimeError as error:
@@ -192,8 +194,6 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
         try:
             found = table[tensor.dtype]
         except KeyError:
-            found = None
-        if found is None:
             return miss(self)
         array = _new(type(self))
         array._t = made = found(tensor)

@@ -49,14 +49,15 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         kwargs["out"] = out[0] if len(out) == 1 else out
     name = f"{_dispatch.name_of(ufunc)}.{method}"
     found = _METHODS.get(method)
+    why: NeedsHost | None = None
     if found is not None:
         try:
             return found(ufunc, *inputs, **kwargs)
-        except NeedsHost:
-            pass
+        except NeedsHost as reason:
+            why = reason
     if method == "at":
-        return _at_on_host(ufunc, name, inputs)
-    return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs)
+        return _at_on_host(ufunc, name, inputs, why)
+    return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs, why)
 
 
 def _reduce(ufunc: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, **kwargs: Any) -> Any:

@@ -33,9 +33,10 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         if operators is None:
             operators = _operators_of(ufunc)
         if operators:
-            if type(inputs[0]) is cls:
-                return operators[0](*inputs)
-            return operators[-1](inputs[1], inputs[0])
+            if len(inputs) == 1:
+                return operators[0](self)
+            left, right = inputs
+            return operators[0](left, right) if type(left) is cls else operators[1](right, left)
     out = kwargs.get("out") or ()
     operands = inputs if method != "at" else (inputs[0], *inputs[2:])  # the second is an index
     for value in (*operands, *(x for x in out if x is not None)):
@@ -63,15 +64,16 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
 
 def _method(name: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], **kwargs: Any) -> Any:
     found = METHODS.get(method)
+    why: NeedsHost | None = None
     if found is not None:
         try:
             written = inputs[0] if method == "at" else None
             return _guard.run(found, (ufunc, *inputs), kwargs, written)
-        except NeedsHost:
-            pass
+        except NeedsHost as reason:
+            why = reason
     if method == "at":
-        return _at_on_host(ufunc, name, inputs)
-    return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs)
+        return _at_on_host(ufunc, name, inputs, why)
+    return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs, why)
 
 
 def _operators_of(ufunc: np.ufunc) -> tuple[Any, ...]:
@@ -86,14 +88,16 @@ def _operators_of(ufunc: np.ufunc) -> tuple[Any, ...]:
         return _fast[ufunc]
 
 
-def _at_on_host(ufunc: np.ufunc, name: str, inputs: tuple[Any, ...]) -> None:
+def _at_on_host(
+    ufunc: np.ufunc, name: str, inputs: tuple[Any, ...], why: NeedsHost | None = None
+) -> None:
     target, *rest = inputs
 
     def unbuffered(host: Any, *host_rest: Any) -> Any:
         ufunc.at(host, *host_rest)
         return host
 
-    target._accept(_dispatch.on_host(name, unbuffered, (target, *rest), {}))
+    target._accept(_dispatch.on_host(name, unbuffered, (target, *rest), {}, why))
 
 
 @_guard.guarded

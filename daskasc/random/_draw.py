@@ -196,6 +196,7 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
     try:
         return _drawn(Source(bits), name, dict(arguments))
     except NeedsHost as reason:
+        why = reason
         own = not isinstance(reason, _counts.TooLarge)
 
     if name == "shuffle":
@@ -211,7 +212,7 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
         generator = np.random.Generator(np.random.PCG64(bits.host_words(4)))
         return np.asarray(getattr(generator, name)(**given))
 
-    return _dispatch.on_host(f"numpy.random.Generator.{name}", on_host, (), arguments)
+    return _dispatch.on_host(f"numpy.random.Generator.{name}", on_host, (), arguments, why)
 
 
 def _drawn(source: Source, name: str, arguments: dict[str, Any]) -> Any:

@@ -91,17 +91,18 @@ class Namespace:
             other = _other_kind((args, kwargs))
             if other is not None:
                 return other.__daskasc_scipy__(full, function, scipys, args, kwargs)
+            why: Exception | None = None
             if on_card is not None:
                 try:
                     return _guard.run(on_card, args, kwargs)
-                except (NeedsHost, HostConversionError):
-                    pass
+                except (NeedsHost, HostConversionError) as reason:
+                    why = reason
                 except NotImplementedError as error:
                     if not _dispatch.lacks_kernel(error):
                         raise
             elif not _holds_array((args, kwargs)):
                 return scipys(*args, **kwargs)
-            return self._fall_back(full, scipys, args, kwargs)
+            return self._fall_back(full, scipys, args, kwargs, why)
 
         # pickled by reference, as SciPy's functions are
         function.__module__ = f"daskasc.scipy.{self.name}"

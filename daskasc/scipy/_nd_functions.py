@@ -132,13 +132,17 @@ def _by_parts(function: Callable[..., Any], bound: Any) -> Any:
 
 
 def fall_back(
-    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    why: Exception | None = None,
 ) -> Any:
     """Compute on the host by SciPy; an array given as ``output`` is filled and returned."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     output: Any = bound.arguments.get("output")
     if not is_array(output):
-        return _dispatch.on_host(name, function, args, kwargs)
+        return _dispatch.on_host(name, function, args, kwargs, why)
     bound.arguments["output"] = np.zeros(output.shape, output.dtype)
-    result = _dispatch.on_host(name, function, bound.args, bound.kwargs)
+    result = _dispatch.on_host(name, function, bound.args, bound.kwargs, why)
     return _dispatch.into(output, result)
