@@ -157,6 +157,10 @@ def _by_bits(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:
     if dtype in _AS_VALUES:
         return func(tensor.to(_AS_VALUES[dtype]), *rest, **kwargs).to(dtype)
     bits = tensor.resolve_conj().resolve_neg().view(_BITS[dtype])
+    if capabilities.limit(device.current().family, name, _NUMPY[bits.dtype].name):
+        # the integers of these bytes do not move either
+        moved = func(bits.to(_AS_VALUES[bits.dtype]), *rest, **kwargs).to(bits.dtype)
+        return moved.view(dtype)
     return func(bits, *rest, **kwargs).view(dtype)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import dask
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -148,6 +149,15 @@ def test_ufunc_methods(dtype: str) -> None:
         check(at, x, np.array([0, 2, 0]), x[:3])
 
 
+def test_short_integers_move_in_every_form() -> None:
+    # the card rolls no int16, so neither the bits of other dtypes as int16
+    for dtype in ("i2", "u2", "u1", ml_dtypes.bfloat16):
+        x = np.arange(6).astype(dtype)
+        device.counters.reset()
+        assert_same(np.roll(x, 2), np.roll(from_numpy(x), 2))
+        assert device.counters.fallbacks() == {}
+
+
 def test_fallbacks_are_counted() -> None:
     device.counters.reset()
     x = from_numpy(np.arange(12.0).reshape(3, 4))
@@ -221,3 +231,48 @@ def test_scipy_functions_are_kept_to_the_kernels() -> None:
         check(getattr(special, name), *operands)
     found = ndimage.gaussian_filter(from_numpy(x), 1.0)
     assert found.shape == x.shape
+
+
+def test_the_host_computes_in_the_dtype_of_out() -> None:
+    x = np.array([0, -0.3963146, 1.921268], "f4")
+    for by_place in (False, True):
+
+        def mean(a: Any, out: Any, by_place: bool = by_place) -> Any:
+            found = np.mean(a, 0, None, out) if by_place else np.mean(a, 0, out=out)
+            assert found is out
+            return out
+
+        check(mean, x, np.zeros(()))
+        check(lambda a, o: np.nanvar(a, 0, None, o), x, np.zeros(()))
+    check(lambda a, o: np.cumsum(a, 0, None, o), np.arange(3.0), np.zeros(3))
+    with pytest.raises(TypeError, match="out is ndarray"):
+        np.cumsum(from_numpy(x.astype("f8")), out=np.zeros(3))
+
+
+def test_bools_sort_on_the_card() -> None:
+    device.counters.reset()
+    x = data("?")
+    for function in (np.sort, np.argsort, np.unique, np.lexsort, np.median):
+        check(function, x if function is not np.argsort else np.array([True, False]))
+    assert not device.counters.fallbacks().keys() - {"numpy.median"}
+
+
+def test_kernels_inside_functions_of_other_names() -> None:
+    from daskasc.array import _guard
+
+    torch = device.torch()
+    double = torch.ones((2, 2), dtype=torch.float64)
+    both = torch.ones((2, 2), dtype=torch.complex64)
+    with _guard.active():
+        for function in (
+            lambda: torch.linalg.multi_dot([double, double]),
+            lambda: torch.einsum("ij,jk", [double, double]),
+            lambda: double.__rmatmul__(double),
+            lambda: 1 / double,
+            lambda: 2 - both,
+        ):
+            with pytest.raises(_guard.NeedsHost):
+                function()
+    x = np.arange(4.0).reshape(2, 2)
+    check(lambda a: np.linalg.multi_dot([a, a, a]), x)
+    assert "numpy.linalg.multi_dot" in device.counters.fallbacks()
