@@ -230,8 +230,12 @@ def on_host(
             "daskasc.fallback is 'error'; use another function, or set it to 'warn'"
         )
     out = kwargs.get("out")
-    host_args = down(args)
-    host_kwargs = {key: down(value) for key, value in kwargs.items() if key != "out"}
+    targets = out if isinstance(out, tuple) else (out,)
+    for target in targets:
+        _check_target(target)
+    host_args, host_kwargs = down(args), down(kwargs)
+    if any(target is not None and target.dtype.kind == "V" for target in targets):
+        del host_kwargs["out"]  # bfloat16: NumPy's rules of casting do not know it
     device.counters.record_fallback(name, down.nbytes)
     if mode == "warn" and _first_time(name):
         warnings.warn(
@@ -247,6 +251,9 @@ def on_host(
         return result
     if out is not None:
         return into(out, _up(result))
+    for given, host in zip(args, host_args, strict=True):
+        if result is host and is_array(given):  # an out= by place, returned by NumPy
+            return into(given, _up(result))
     return _up(result)
 
 
@@ -271,15 +278,19 @@ def into(out: Any, result: Any) -> Any:
         )
     if out is None:
         return result
-    if not is_array(out):
-        raise TypeError(
-            f"out is {type(out).__name__}; a result on the card can only be stored in an "
-            "AscendArray. Call .asnumpy() on the result instead"
-        )
+    _check_target(out)
     if out.shape != result.shape and np.broadcast_shapes(out.shape, result.shape) != out.shape:
         raise ValueError(f"out has shape {out.shape}; the result has shape {result.shape}")
     out._accept(result)
     return out
+
+
+def _check_target(out: Any) -> None:
+    if out is not None and not is_array(out):
+        raise TypeError(
+            f"out is {type(out).__name__}; a result on the card can only be stored in an "
+            "AscendArray. Call .asnumpy() on the result instead"
+        )
 
 
 def is_array(value: Any) -> bool:
