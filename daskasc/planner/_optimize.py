@@ -134,6 +134,7 @@ class Planner:
         kept = {leaf for tree in trees for leaf in tree.leaves}
         graph = {**graph, **rewrite.tasks}
         for tree in trees:
+            graph.update(tree.replaced)
             for key in tree.inner:
                 del graph[key]
         owners = {**owners, **rewrite.owners}

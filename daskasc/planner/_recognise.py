@@ -11,18 +11,21 @@ tasks, never by key names::
      +- combine ...
 
 A tree whose inner tasks have other users, or are wanted outputs, is left as it is.
+
+Two rows are no trees: one task joins all partials and works on the result (``joined_by`` in the
+table). They are found as trees of one level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dask._task_spec import Alias, GraphNode, List, Task, TaskRef, _identity_cast
 from dask.typing import Key
 
-from daskasc.planner._reductions import Step, is_combine, lookup
+from daskasc.planner._reductions import Step, is_combine, lookup, lookup_join, own_leaf
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Tree:
         The partial results, ordered by grid position.
     inner : tuple of Key
         Combining tasks that the rewritten tree replaces.
+    replaced : dict
+        Leaves with our chunk function in the place of dask's, for rows that have one.
     """
 
     key: Key
@@ -48,6 +53,7 @@ class Tree:
     depth: int
     leaves: tuple[Key, ...]
     inner: tuple[Key, ...]
+    replaced: Mapping[Key, GraphNode] = field(default_factory=dict)
 
 
 def _is_list(node: Any) -> bool:
@@ -127,15 +133,53 @@ def find_trees(
     for key, task in graph.items():
         argument = _list_argument(task)
         if argument is None:
+            tree = _find_join(key, task, graph)
+            if tree is not None:
+                trees.append(tree)
             continue
         step = lookup(task.func)
         if step is None:
             continue
         inner: list[Key] = []
         leaves: list[Key] = []
-        if _walk(argument, key, step, graph, users, outputs, inner, leaves):
-            trees.append(Tree(key, step, _depth(argument), _sorted_leaves(leaves), tuple(inner)))
+        if not _walk(argument, key, step, graph, users, outputs, inner, leaves):
+            continue
+        replaced = _replaced(leaves, step, graph)
+        if replaced is not None:
+            ordered = _sorted_leaves(leaves)
+            trees.append(Tree(key, step, _depth(argument), ordered, tuple(inner), replaced))
     return _without_nested(trees)
+
+
+def _find_join(key: Key, task: GraphNode, graph: Mapping[Key, GraphNode]) -> Tree | None:
+    """The tree of a task ``f(join([...]))``; its leaves are in the order of the list."""
+    if not isinstance(task, Task) or task.kwargs or len(task.args) != 1:
+        return None
+    joining = task.args[0]
+    argument = _list_argument(joining)
+    step = None if argument is None else lookup_join(task.func, joining.func)
+    if step is None:
+        return None
+    leaves = [reference for reference in _references(argument) if reference in graph]
+    if _depth(argument) != 1 or len(leaves) != len(argument.args):
+        return None
+    return Tree(key, step, 1, tuple(leaves), ())
+
+
+def _replaced(
+    leaves: list[Key], step: Step, graph: Mapping[Key, GraphNode]
+) -> dict[Key, GraphNode] | None:
+    """Leaves with our chunk function; None where one was not made by dask's."""
+    if step.row.leaf is None:
+        return {}
+    replaced: dict[Key, GraphNode] = {}
+    for leaf in leaves:
+        task = graph[leaf]
+        function = own_leaf(task.func, step.row) if isinstance(task, Task) else None
+        if function is None:
+            return None
+        replaced[leaf] = Task(leaf, function, *task.args, **task.kwargs)
+    return replaced
 
 
 def _walk(
