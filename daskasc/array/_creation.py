@@ -38,6 +38,8 @@ def creates(*functions: Any) -> Callable[[F], F]:
         def function(*args: Any, **kwargs: Any) -> Any:
             if "device" in kwargs:
                 _dispatch.check_device(kwargs.pop("device"))
+            if device.current().restricts:
+                return _dispatch.call(functions[0], args, kwargs)
             try:
                 return implementation(*args, **kwargs)
             except _dispatch.MeetsTimes:

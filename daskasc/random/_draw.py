@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from daskasc.array import _dispatch
+from daskasc.array import _dispatch, _guard
 from daskasc.array._dispatch import NeedsHost, is_array
 from daskasc.random import (
     _continuous,
@@ -193,8 +193,10 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
     HostFallbackError
         The card has no form of it, and ``daskasc.fallback`` is ``error``.
     """
+    source = Source(bits)
     try:
-        return _drawn(Source(bits), name, dict(arguments))
+        with _guard.active():
+            return _drawn(source, name, dict(arguments))
     except NeedsHost as reason:
         why = reason
         own = not isinstance(reason, _counts.TooLarge)
@@ -208,7 +210,8 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
     def on_host(**given: Any) -> Any:
         if own:
             unset = {"out": None} if "out" in arguments else {}
-            return _drawn(Source(bits, host=True), name, {**given, **unset})
+            again = Source(bits, host=True, again=source.taken)
+            return _drawn(again, name, {**given, **unset})
         generator = np.random.Generator(np.random.PCG64(bits.host_words(4)))
         return np.asarray(getattr(generator, name)(**given))
 

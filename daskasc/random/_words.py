@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,11 +64,22 @@ class Source:
     bits : SplitMix64
     host : bool
         Make tensors on the host and arrays of NumPy's: for what the card lacks.
+    again : sequence of tuple of int
+        The `taken` of a source that gave up: its words are drawn again, before new ones.
+
+    Attributes
+    ----------
+    taken : list of tuple of int
+        Position and number of the words of each draw so far.
     """
 
-    def __init__(self, bits: SplitMix64, host: bool = False) -> None:
+    def __init__(
+        self, bits: SplitMix64, host: bool = False, again: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self.bits = bits
         self.host = host
+        self.taken: list[tuple[int, int]] = []
+        self._again = iter(again)
         self.place = torch.device("cpu") if host else device.current().torch_device
         self._block = _HOST_BLOCK if self.place.type == "cpu" else _CARD_BLOCK
 
@@ -106,6 +117,15 @@ class Source:
 
     # -- words
 
+    def take(self, count: int) -> int:
+        """Reserve the next `count` words and return the position of the first."""
+        first, reserved = next(self._again, (0, None))
+        if reserved != count:
+            self._again = iter(())
+            first = self.bits.take(count)
+        self.taken.append((first, count))
+        return first
+
     def words(self, first: int, count: int, step: int = 1) -> Any:
         """Words `first`, `first` + `step`, ... as int64 of the same bits."""
         if count <= _FEW:
@@ -129,7 +149,7 @@ class Source:
     def raw(self, shape: tuple[int, ...]) -> Any:
         """Draw words, int64."""
         count = math.prod(shape)
-        first = self.bits.take(count)
+        first = self.take(count)
         out = torch.empty(count, dtype=torch.int64, device=self.place)
         for a, b in self.blocks(count):
             out[a:b] = self.words(first + a, b - a)
@@ -160,7 +180,7 @@ class Source:
         per = 1 if dtype is torch.float64 else 2
         function = wide if per == 1 else narrow
         total = -(-count // per)
-        first = self.bits.take(total)
+        first = self.take(total)
         for a, b in self.blocks(total):
             words = self.words(first + a, b - a)
             part = out[per * a : per * b]
@@ -195,7 +215,7 @@ class Source:
         pairs = -(-count // 2)
         out = torch.empty((pairs, 2), dtype=dtype, device=self.place)
         wide = dtype is torch.float64
-        first = self.bits.take(2 * pairs if wide else pairs)
+        first = self.take(2 * pairs if wide else pairs)
         for a, b in self.blocks(pairs):
             if wide:
                 u = self.words(first + 2 * a, b - a, 2)

@@ -276,3 +276,11 @@ def test_kernels_inside_functions_of_other_names() -> None:
     x = np.arange(4.0).reshape(2, 2)
     check(lambda a: np.linalg.multi_dot([a, a, a]), x)
     assert "numpy.linalg.multi_dot" in device.counters.fallbacks()
+
+
+def test_ranges_are_kept_to_the_kernels() -> None:
+    from daskasc import array as xp
+
+    for call in ("arange(0.5, 3.25, 0.5)", "linspace(0, 1, 7)", "arange(5)", "eye(3, k=1)"):
+        env = {"np": np, "xp": xp}
+        assert_same(eval(f"np.{call}", env), eval(f"xp.{call}", env))
