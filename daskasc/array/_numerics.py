@@ -12,6 +12,7 @@ from daskasc.array import _operators
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import NeedsHost, implements, into, is_array
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
+from daskasc.array._dtypes import result as result_dtype
 from daskasc.array._reductions import NO, normalize_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
@@ -46,6 +47,9 @@ def clip(
     if strong:
         dtype = promote(array.dtype, *(NUMPY[tensor_of(b).dtype] for b in strong))
         array = wrap(cast(array._t, torch_dtype(dtype)))
+    weak = [b for b in (low, high) if type(b) in (float, complex)]
+    if weak and array.dtype.kind in "biu":
+        array = wrap(cast(array._t, torch_dtype(result_dtype(np.result_type(array.dtype, *weak)))))
     result = array
     if low is not None and low is not NO:
         result = _bounded(np.maximum, result, low)

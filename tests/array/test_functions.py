@@ -205,6 +205,7 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "norm": (lambda a: np.linalg.norm(a, axis=1), (X,)),
     "clip": (lambda a: np.clip(a, 2, 5), (X,)),
     "clip int": (lambda a: np.clip(a, 0.5, 1.5), (I,)),
+    "clip int weak float": (lambda a: np.clip(a, 2**63, 0.0), (I,)),
     "clip outside": (lambda a: np.clip(a, -1000, 300), (I.astype("i1"),)),
     "clip one": (lambda a: np.clip(a, None, 5), (X,)),
     "round": (lambda a: np.round(a, 1), (V,)),
