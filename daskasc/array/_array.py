@@ -280,8 +280,8 @@ class AscendArray(NumPyMethods, Scalar):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         quick = _quick.QUICK.get(func)
-        if quick is not None and args and type(args[0]) is AscendArray:
-            found = _quick.call(quick, args, kwargs)
+        if quick is not None:
+            found = quick(AscendArray, args, kwargs)
             if found is not None:
                 return found
         for kind in types:
@@ -309,8 +309,12 @@ class AscendArray(NumPyMethods, Scalar):
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    @observer.observed("getitem")
     def __getitem__(self, index: Any) -> Any:
+        if (who := observer.active) is not None:
+            return who.run("getitem", AscendArray._item, (self, index), {})
+        return wrap(_indexing.getitem(self._t, index))
+
+    def _item(self, index: Any) -> Any:
         return wrap(_indexing.getitem(self._t, index))
 
     @observer.observed("setitem")
@@ -427,8 +431,9 @@ class AscendArray(NumPyMethods, Scalar):
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Return the elements under another shape; a view where strides allow."""
-        wanted = shape[0] if len(shape) == 1 else shape
-        return _dispatch.call(np.reshape, (self, wanted), kwargs)
+        given = (self, shape[0] if len(shape) == 1 and type(shape[0]) is not int else shape)
+        found = _quick.QUICK[np.reshape](AscendArray, given, kwargs)
+        return _dispatch.call(np.reshape, given, kwargs) if found is None else found
 
     def transpose(self, *axes: Any) -> Any:
         """Return the array with permuted axes, a view."""

@@ -58,11 +58,9 @@ def getitem(tensor: Any, index: Any) -> Any:
         except IndexError:
             pass  # torch's, of dimensions; the general way below raises NumPy's
     if _dispatch.is_array(index):
-        mask = _as_entry(index)
-        if mask.dtype is torch.bool and mask.ndim:
-            shape = tensor.shape
-            if mask.shape == shape or mask.shape == shape[: mask.ndim]:
-                return _under_mask(tensor, mask)
+        found = _under_mask(tensor, _as_entry(index))
+        if found is not None:
+            return found
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:
@@ -75,10 +73,15 @@ def getitem(tensor: Any, index: Any) -> Any:
 
 
 def _under_mask(tensor: Any, mask: Any) -> Any:
-    """Elements, or rows, where a mask of the leading axes' shape is True."""
-    width = mask.ndim
-    if width == tensor.ndim == 1 and tensor.dtype not in TWINS and not device.current().restricts:
-        return tensor.index_select(0, mask.nonzero().view(-1))  # what gather comes to
+    """Elements, or rows, where a mask of the leading axes' shape is True; None if it is no such."""
+    if mask.dtype is not torch.bool:
+        return None
+    covered, shape = mask.shape, tensor.shape
+    width = len(covered)
+    if not width or (covered != shape and covered != shape[:width]):
+        return None
+    if len(shape) == 1 and tensor.dtype not in TWINS and not device.current().restricts:
+        return tensor.index_select(0, mask.nonzero().squeeze_(1))  # what gather comes to
     if width > 1:
         tensor, mask = tensor.flatten(0, width - 1), mask.flatten()
     return gather(tensor, [mask.nonzero().view(-1), *(None,) * (tensor.ndim - 1)])
@@ -325,9 +328,12 @@ def _is_mask(entry: Any) -> bool:
 def _as_entry(item: Any) -> Any:
     """Integer, host array or tensor."""
     if _dispatch.is_array(item):
-        if item.dtype.kind in "mM":
-            raise IndexError("arrays used as indices must be of integer (or boolean) type")
-        return item._t
+        try:
+            return item._t
+        except _dispatch.MeetsTimes:
+            raise IndexError(
+                "arrays used as indices must be of integer (or boolean) type"
+            ) from None
     if isinstance(item, list | tuple):
         if any(_dispatch.is_array(part) for part in item):
             return tensor_of(item)

@@ -173,7 +173,7 @@ def kaiser(M: Any, beta: Any) -> Any:
 @implements(np.indices)
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """As :func:`numpy.indices`."""
-    sizes = tuple(int(n) for n in dimensions)
+    sizes = tuple(map(operator.index, dimensions))
     grids = []
     for axis, size in enumerate(sizes):
         shape = [1] * len(sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def _repeated_places(repeats: Any, length: int) -> Any:
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     """As :func:`numpy.tile`."""
-    counts = tuple(int(n) for n in reps) if isinstance(reps, tuple | list) else (int(reps),)
+    counts = tuple(map(operator.index, reps if isinstance(reps, tuple | list) else (reps,)))
     return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))
 
 

@@ -6,6 +6,7 @@ Indices that come from the user are checked against their axis first, as in inde
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -253,7 +254,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if any(part.numel() and not is_integer(part) for part in given):
         raise TypeError("only int indices permitted")
     parts = [cast(part, torch.int64) for part in given]
-    sizes = [int(n) for n in dims] if isinstance(dims, tuple | list) else [int(dims)]
+    sizes = [operator.index(n) for n in (dims if isinstance(dims, tuple | list) else (dims,))]
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")

@@ -59,7 +59,10 @@ def size(a: Any, axis: Any = None) -> int:
 def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     """As :func:`numpy.reshape`."""
     tensor = tensor_of(a)
-    wanted = [int(n) for n in shape] if isinstance(shape, tuple | list) else [int(shape)]
+    if shape is None:
+        shape = tuple(tensor.shape)
+    given = shape if isinstance(shape, tuple | list) else (shape,)
+    wanted = [operator.index(n) for n in given]
     if order != "C":
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")

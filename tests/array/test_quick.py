@@ -1,4 +1,4 @@
-"""Plain reductions: the fast way gives the general way's bits, and steps aside where it must."""
+"""Plain calls: the fast way gives the general way's bits, and steps aside where it must."""
 
 from __future__ import annotations
 
@@ -63,6 +63,9 @@ def test_the_fast_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in FUNCTIONS[:5]:
         for axis in (None, 0, -1):
             assert function(x, axis=axis).shape == ()
+    assert np.concatenate([x, x]).shape == np.concatenate((x, x), axis=0).shape == (20,)
+    assert np.where(mask, x, x).shape == (10,)
+    assert x.reshape(2, 5).shape == x.reshape((2, -1)).shape == np.reshape(x, (2, 5)).shape
     found: Any = np.any(mask)
     assert found._t.item() is True
     assert mask.all()._t.item() is False
@@ -155,6 +158,150 @@ def test_observed_calls_take_the_general_way() -> None:
     finally:
         device.observer.install(None)
     assert seen == ["numpy.sum", "numpy.max"]
+    device.observer.install(Observer())
+    try:
+        np.concatenate([x, x])
+        np.where(x > 0, x, x)
+        x.reshape(2, 5)
+        x[x > 0]
+    finally:
+        device.observer.install(None)
+    joins = ["numpy.concatenate", "numpy.greater", "numpy.where", "numpy.reshape"]
+    assert seen[2:] == [*joins, "numpy.greater", "getitem"]
+
+
+def test_few_float32_elements_are_added_in_float64() -> None:
+    assert _quick._form(np.sum, torch.float32) is _quick._sum_tiny
+    large = 2.0**30
+    for count in (1, 2, 9, 100, 254, 300):
+        host = np.array([large, *[1.0] * count, -large], "f4")
+        for values in (host, host[::-1].copy(), np.roll(host, 1)):
+            for array in (
+                from_numpy(values),
+                from_numpy(np.repeat(values, 2))[::2],
+                from_numpy(values[:, None]),
+                from_numpy(np.concatenate([values, values]))[count + 2 :],
+            ):
+                assert np.sum(array).item() == count
+                assert array.sum(axis=0).asnumpy().ravel()[0] == count
+                assert array.mean().item() == np.float32(count / (count + 2))
+
+
+def test_a_card_whose_trace_is_not_wide_adds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_quick, "_trace_is_wide", lambda place: False)
+    assert _quick._form(np.sum, torch.float32) is _quick._sum_single
+
+
+def test_negated_views_are_summed() -> None:
+    values = torch.conj(torch.tensor([1 + 2j, 3 - 4j, 5 + 6j], dtype=torch.complex64)).imag
+    whole = torch._neg_view(torch.arange(5.0))
+    assert AscendArray(values).sum().item() == -4
+    assert AscendArray(whole).sum().item() == -10
+    assert AscendArray(whole).mean().item() == -2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_moves_are_numpys(dtype: str) -> None:
+    host, other = elements(dtype, (4, 6)), elements(dtype, (5, 6))
+    x, y = from_numpy(host), from_numpy(other)
+    mask = elements("?", (4, 6))
+    pairs = [
+        (np.concatenate([x, y]), np.concatenate([host, other])),
+        (np.concatenate((x, x), axis=1), np.concatenate((host, host), axis=1)),
+        (np.concatenate([x, x, x], -1), np.concatenate([host] * 3, -1)),
+        (np.concatenate([x, x], axis=None), np.concatenate([host, host], axis=None)),
+        (np.where(from_numpy(mask), x, x[::-1]), np.where(mask, host, host[::-1])),
+        (np.where(from_numpy(mask), x, x[:1]), np.where(mask, host, host[:1])),
+        (x.reshape(3, 8), host.reshape(3, 8)),
+        (x.T.reshape(-1), host.T.reshape(-1)),
+        (x.reshape(-1, 2, 3), host.reshape(-1, 2, 3)),
+        (x.reshape([2, 12]), host.reshape([2, 12])),
+        (x.reshape((8, 3), order="F"), host.reshape((8, 3), order="F")),
+        (x[:0].reshape(3, 0), host[:0].reshape(3, 0)),
+        (x[from_numpy(mask)], host[mask]),
+        (x[:, 0][from_numpy(mask[:, 0])], host[:, 0][mask[:, 0]]),
+        (x[from_numpy(mask[:, 0])], host[mask[:, 0]]),
+    ]
+    for found, wanted in pairs:
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(found.asnumpy(), wanted)
+
+
+def test_joins_of_several_dtypes_promote_as_numpy() -> None:
+    for left, right in (("f4", "i4"), ("i4", "f4"), ("?", "i1"), ("f2", "f8"), ("u1", "i1")):
+        a, b = elements(left, (4,)), elements(right, (4,))
+        x, y = from_numpy(a), from_numpy(b)
+        mask = np.arange(4) > 1
+        for found, wanted in (
+            (np.concatenate([x, y]), np.concatenate([a, b])),
+            (np.where(from_numpy(mask), x, y), np.where(mask, a, b)),
+            (np.where(x, x, y), np.where(a, a, b)),
+            (np.where(from_numpy(mask), x, 1), np.where(mask, a, 1)),
+        ):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found.asnumpy(), wanted)
+
+
+def test_what_does_not_fit_is_numpys_error() -> None:
+    x, y = from_numpy(np.ones((2, 3), "f4")), from_numpy(np.ones((3, 2), "f4"))
+    empty, scalar = from_numpy(np.ones(0, "f4")), from_numpy(np.array(1, "f4"))
+    for arrays, axis, error in (
+        ([x, y], 0, ValueError),
+        ([x, empty], 0, ValueError),
+        ([empty, x], 0, ValueError),
+        ([scalar, scalar], 0, ValueError),
+        ([], 0, ValueError),
+        ([x, x], 2, np.exceptions.AxisError),
+        ([x, x], -3, np.exceptions.AxisError),
+        ([x, x], 0.5, TypeError),
+    ):
+        with pytest.raises(error):
+            np.concatenate(arrays, axis)
+        if arrays:
+            with pytest.raises(error):
+                np.concatenate([array.asnumpy() for array in arrays], axis)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        np.where(x > 0, x, y)
+    for shape in ((4,), (2, 2), (-1, -1), (-1, 4)):
+        with pytest.raises(ValueError, match=r"reshape|dimension"):
+            x.reshape(shape)
+    for shapes in ((((2, 3),),), ([[2, 3]],), (2.5, 3), (None,), (-2, 3)):
+        wanted = x.asnumpy()
+        try:
+            wanted = wanted.reshape(*shapes).shape
+        except (TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                x.reshape(*shapes)
+        else:
+            assert x.reshape(*shapes).shape == wanted
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, i: a.reshape(2.0, 3),
+        lambda a, i: a.reshape("6"),
+        lambda a, i: np.reshape(a, 6.0),
+        lambda a, i: np.tile(a, 2.5),
+        lambda a, i: np.ravel_multi_index((i, i), (2.5, 3)),
+        lambda a, i: a.flatten().resize((2.5, 3)),
+    ],
+)
+def test_lengths_are_integers(call: Any) -> None:
+    host, places = np.ones((2, 3), "f4"), np.array([1])
+    for a, i in ((host, places), (from_numpy(host), from_numpy(places))):
+        with pytest.raises(TypeError, match="integer"):
+            call(a, i)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        da.indices((2.5, 3))
+
+
+def test_a_reshape_of_a_reversed_copy_is_numpys() -> None:
+    x = from_numpy(np.arange(6.0))
+    assert not x[::-1].reshape(2, 3).flags.writeable
+    columns = from_numpy(np.arange(6.0).reshape(2, 3))[:, ::-1]
+    columns.reshape(-1)[0] = 9  # a copy in NumPy
+    assert columns.asnumpy()[0, 0] == 2
 
 
 def test_cards_without_kernels_step_aside() -> None:
