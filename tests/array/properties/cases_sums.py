@@ -153,6 +153,7 @@ CASES: dict[str, Case] = {
     "std[dtype]": Case(
         np.std, reduced(MEASURED, dtype=st.sampled_from(("f4", "f8", "c16")), correction=FREEDOM)
     ),
-    "std[out]": Case(storing(np.std), stored()),
+    # deviations are rounded in float32, whatever the dtype of out
+    "std[out]": Case(storing(np.std), stored(), rtol=3e-5),
     "average": Case(np.average, weighted()),
 }
