@@ -18,8 +18,9 @@ what a lost card held.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dask._task_spec import GraphNode, Task, TaskRef
 from dask.tokenize import tokenize
@@ -51,11 +52,14 @@ class Rewrite:
         Card of each new task.
     gangs : dict
         Identifier of the collective that a task belongs to, for the tasks of collectives.
+    results : set
+        Tasks that have what was gathered over cards; what uses them comes in a later phase.
     """
 
     tasks: dict[Key, GraphNode] = field(default_factory=dict)
     owners: dict[Key, int] = field(default_factory=dict)
     gangs: dict[Key, str] = field(default_factory=dict)
+    results: set[Key] = field(default_factory=set)
 
     def add(self, key: Key, owner: int, task: GraphNode, gang: str | None = None) -> Key:
         """Add a task and return its key."""
@@ -65,16 +69,75 @@ class Rewrite:
             self.gangs[key] = gang
         return key
 
+    def exchange(
+        self,
+        keys: Callable[..., Key],
+        name: str,
+        op: str,
+        owner: int,
+        cards: int,
+        partials: Mapping[int, tuple[Any, ...]],
+    ) -> tuple[TaskRef, list[TaskRef]]:
+        """Add the tasks of one collective.
 
-def _number(low: int, high: int, stops: Mapping[tuple[int, int], int]) -> Shape:
+        Parameters
+        ----------
+        keys : callable
+            Key of a stage: ``keys(stage, *index)``.
+        name : str
+            Identifier of the collective.
+        op : str
+            Its operation.
+        owner : int
+            Card that gets the result.
+        cards : int
+            Number of cards of the plan.
+        partials : mapping of int to tuple
+            For each member, ascending, the function that makes its partial, and the arguments.
+
+        Returns
+        -------
+        result : TaskRef
+            What the owner gets.
+        others : list of TaskRef
+            None from the other members; who uses the result uses these too, which keeps the
+            partials alive until the collective is over.
+        """
+        members = tuple(partials)
+        gang = Gang(
+            id=name,
+            members=members,
+            owner=owner,
+            op=op,
+            partial_keys=tuple(keys("partial", card) for card in members),
+            barrier_key=keys("barrier"),
+            collect_keys=tuple(keys("collect", card) for card in members),
+            cards=cards,
+        )
+        tokens = []
+        for card, partial in zip(members, gang.partial_keys, strict=True):
+            self.add(partial, card, Task(partial, *partials[card]), name)
+            token = keys("deposit", card)
+            self.add(token, card, Task(token, deposit, TaskRef(partial), gang, card), name)
+            tokens.append(TaskRef(token))
+        self.add(gang.barrier_key, owner, Task(gang.barrier_key, barrier, gang, *tokens), name)
+        for card, partial, key in zip(members, gang.partial_keys, gang.collect_keys, strict=True):
+            stamp = TaskRef(gang.barrier_key)
+            self.add(key, card, Task(key, collect, stamp, TaskRef(partial), gang, card), name)
+        collected = dict(zip(members, map(TaskRef, gang.collect_keys), strict=True))
+        result = collected.pop(owner)
+        return result, list(collected.values())
+
+
+def numbered(low: int, high: int, stops: Mapping[tuple[int, int], int]) -> Shape:
     """The fixed tree over ``range(low, high)``, cut off at the numbered ranges `stops`."""
     if (low, high) in stops:
         return stops[low, high]
     split = middle(low, high)
-    return (_number(low, split, stops), _number(split, high, stops))
+    return (numbered(low, split, stops), numbered(split, high, stops))
 
 
-def _below(low: int, high: int, fan_in: int) -> list[tuple[int, int]]:
+def nodes_below(low: int, high: int, fan_in: int) -> list[tuple[int, int]]:
     """Nodes at most log2(fan_in) levels below ``range(low, high)``, in leaf order."""
     spans = [(low, high)]
     while len(spans) < fan_in and any(b - a > 1 for a, b in spans):
@@ -154,9 +217,9 @@ class TreeWriter:
         """Key of a tree node whose leaves have one owner; adds the tasks that compute it."""
         if high - low == 1:
             return self.tree.leaves[low]
-        spans = _below(low, high, self.fan_in)
+        spans = nodes_below(low, high, self.fan_in)
         inputs = [TaskRef(self._node(a, b)) for a, b in spans]
-        shape = _number(low, high, {span: number for number, span in enumerate(spans)})
+        shape = numbered(low, high, {span: index for index, span in enumerate(spans)})
         key = self._key("node", low, high)
         task = Task(key, combine_node, self.combine, self.depth, shape, *inputs)
         return self.rewrite.add(key, self.leaf_owners[low], task)
@@ -174,41 +237,18 @@ class TreeWriter:
         own: dict[int, list[int]] = {card: [] for card in members}
         for index, span in enumerate(spans):
             own[self.leaf_owners[span.start]].append(index)
-        gang = Gang(
-            id=f"{self.tree.step.row.name}-{self.token}",
-            members=tuple(members),
-            owner=owner,
-            op=self.collective,
-            partial_keys=tuple(self._key("partial", card) for card in members),
-            barrier_key=self._key("barrier"),
-            collect_keys=tuple(self._key("collect", card) for card in members),
-            cards=self.cards,
-        )
-        tokens = []
-        for card, partial in zip(members, gang.partial_keys, strict=True):
+        partials: dict[int, tuple[Any, ...]] = {}
+        for card in members:
             inputs = [TaskRef(nodes[index]) for index in own[card]]
             if self.collective == "gather":
-                task = Task(partial, gather_nodes, *inputs)
+                partials[card] = (gather_nodes, *inputs)
             else:
                 # exact, so any order gives the same bits: one partial a card
-                task = Task(partial, gather_one, self.combine, self.depth, *inputs)
-            rewrite.add(partial, card, task, gang.id)
-            token = self._key("deposit", card)
-            rewrite.add(token, card, Task(token, deposit, TaskRef(partial), gang, card), gang.id)
-            tokens.append(TaskRef(token))
-        rewrite.add(
-            gang.barrier_key, owner, Task(gang.barrier_key, barrier, gang, *tokens), gang.id
+                partials[card] = (gather_one, self.combine, self.depth, *inputs)
+        name = f"{self.tree.step.row.name}-{self.token}"
+        result, others = rewrite.exchange(
+            self._key, name, self.collective, owner, self.cards, partials
         )
-        for card, partial, key in zip(members, gang.partial_keys, gang.collect_keys, strict=True):
-            stamp = TaskRef(gang.barrier_key)
-            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
-            rewrite.add(key, card, task, gang.id)
-        result = TaskRef(gang.collect_keys[members.index(owner)])
-        others = [
-            TaskRef(key)
-            for card, key in zip(members, gang.collect_keys, strict=True)
-            if card != owner
-        ]
         aggregate = self.tree.step.aggregate_function()
         key = self.tree.key
         if self.collective == "gather":
@@ -218,7 +258,7 @@ class TreeWriter:
                 for member in [members.index(card)]
             ]
             stops = {(span.start, span.stop): index for index, span in enumerate(spans)}
-            shape = _number(0, len(self.tree.leaves), stops)
+            shape = numbered(0, len(self.tree.leaves), stops)
             finish = Task(
                 key,
                 finish_gathered,

@@ -33,6 +33,7 @@ from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
+from daskasc.planner._scans import Scan, find_scans, write_scans
 
 Graph = dict[Key, GraphNode]
 
@@ -131,16 +132,25 @@ class Planner:
             if all(leaf in owners for leaf in tree.leaves)
         ]
         rewrite = _rewrite(trees, owners, settled)
-        kept = {leaf for tree in trees for leaf in tree.leaves}
+        scans = [
+            scan
+            for scan in find_scans(graph, users, outputs)
+            if all(leaf in owners for leaf in scan.leaves)
+        ]
+        write_scans(scans, owners, settled.cards, settled.fan_in or 2, rewrite)
+        rewritten: list[Tree | Scan] = [*trees, *scans]
+        kept = {leaf for found in rewritten for leaf in found.leaves}
         graph = {**graph, **rewrite.tasks}
         for tree in trees:
             graph.update(tree.replaced)
-            for key in tree.inner:
+        for found in rewritten:
+            for key in found.inner:
                 del graph[key]
         owners = {**owners, **rewrite.owners}
         graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
         graph = cull(graph, outputs)
-        order = ranks(graph, {tree.key for tree in trees}, rewrite.tasks.keys())
+        results = {tree.key for tree in trees} | rewrite.results
+        order = ranks(graph, results, rewrite.tasks.keys())
         plan = {"cards": settled.cards, "in_flight": settled.in_flight or 1}
         return _annotate(graph, owners, rewrite.gangs, order, plan)
 

@@ -25,7 +25,10 @@ Grid = tuple[range, ...]
 
 
 def grids(keys: Mapping[Key, GraphNode]) -> dict[str, Grid]:
-    """For each array name the range of grid positions that occur, one range a dimension."""
+    """For each array name the range of grid positions that occur, one range a dimension.
+
+    Steps within an array may have the same name and longer positions; they do not count.
+    """
     lows: dict[str, list[int]] = {}
     highs: dict[str, list[int]] = {}
     for key in keys:
@@ -33,8 +36,10 @@ def grids(keys: Mapping[Key, GraphNode]) -> dict[str, Grid]:
         if position is None:
             continue
         name = key[0]
-        if name not in lows or len(lows[name]) != len(position):
+        if name not in lows or len(position) < len(lows[name]):
             lows[name], highs[name] = list(position), list(position)
+            continue
+        if len(position) > len(lows[name]):
             continue
         for axis, index in enumerate(position):
             lows[name][axis] = min(lows[name][axis], index)

@@ -75,8 +75,9 @@ class Reduction:
         ``gather`` where there is none.
     exact : bool
         The collective gives the same bits in any order whatever the dtype.
-    argument : callable, optional
-        What dask binds to `aggregate` as its first argument, where rows share that function.
+    argument : str, optional
+        Name of what dask binds to `aggregate` as its first argument, where rows share that
+        function. A name, since some of these are wrappers that are copied when a graph is pickled.
     joined_by : callable, optional
         One task joins all partials by this function and hands the result to `aggregate`.
     merge, finish : callable, optional
@@ -90,14 +91,14 @@ class Reduction:
     combine: Callable[..., Any]
     collective: str
     exact: bool = False
-    argument: Callable[..., Any] | None = None
+    argument: str | None = None
     joined_by: Callable[..., Any] | None = None
     merge: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
     leaf: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
 
-def _place_of(name: str, extreme: str, argument: Callable[..., Any], skip_nan: bool) -> Reduction:
+def _place_of(name: str, extreme: str, argument: str, skip_nan: bool) -> Reduction:
     """Row of the place of an extreme."""
     return Reduction(
         name,
@@ -138,10 +139,10 @@ TABLE = (
     Reduction("all", chunk_functions.all, chunk_functions.all, "min", exact=True),
     Reduction("mean", dask_reductions.mean_agg, dask_reductions.mean_combine, "sum"),
     Reduction("moment", dask_reductions.moment_agg, dask_reductions.moment_combine, "gather"),
-    _place_of("argmax", "max", chunk_functions.argmax, False),
-    _place_of("argmin", "min", chunk_functions.argmin, False),
-    _place_of("nanargmax", "max", dask_reductions._nanargmax, True),
-    _place_of("nanargmin", "min", dask_reductions._nanargmin, True),
+    _place_of("argmax", "max", "argmax", False),
+    _place_of("argmin", "min", "argmin", False),
+    _place_of("nanargmax", "max", "_nanargmax", True),
+    _place_of("nanargmin", "min", "_nanargmin", True),
     Reduction("topk", chunk_functions.topk_aggregate, chunk_functions.topk, "gather"),
     Reduction(
         "argtopk",
@@ -256,11 +257,10 @@ def take_apart(function: Any) -> Parts:
 
 def lookup(function: Any) -> Step | None:
     """Recognise the aggregate function of a task; None for anything not in the table."""
-    base, arguments, keywords, concatenate = take_apart(function)
-    if len(arguments) > 1:
-        return None
+    parts = take_apart(function)
+    base, _, keywords, concatenate = parts
     try:
-        row = _BY_AGGREGATE.get((base, arguments[0] if arguments else None))
+        row = _BY_AGGREGATE.get((base, _argument(parts)))
     except TypeError:  # unhashable callables
         return None
     if row is None or not {"axis", "keepdims"} <= keywords.keys():
@@ -282,8 +282,14 @@ def lookup_join(function: Any, joined_by: Any) -> Step | None:
 def is_combine(function: Any, row: Reduction) -> bool:
     """Whether a task's function combines partials of `row`."""
     parts = take_apart(function)
-    argument = parts.arguments[0] if parts.arguments else None
-    return argument is row.argument and parts.function in (row.combine, row.aggregate)
+    return parts.function in (row.combine, row.aggregate) and _argument(parts) == row.argument
+
+
+def _argument(parts: Parts) -> Any:
+    """Name of what is bound to a function as its first and only argument; None for nothing."""
+    if not parts.arguments:
+        return None
+    return getattr(parts.arguments[0], "__name__", "?") if len(parts.arguments) == 1 else "?"
 
 
 def own_leaf(function: Any, row: Reduction) -> Callable[..., Any] | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import cloudpickle
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 from dask.utils import ensure_dict
 
+from daskasc.planner import Planner
 from tests.planner.test_planner import annotations, gangs, planned, value
 
 EXTREMES = ("argmax", "argmin", "nanargmax", "nanargmin")
@@ -210,6 +213,21 @@ def test_tall_matrices_gather_their_factors_once():
     # chunks so low that dask stacks their factors in several steps
     q, r = da.linalg.qr(da.from_array(h[:64], chunks=(8, 3)))
     np.testing.assert_allclose(value(q @ r, 4), h[:64])
+
+
+def shipped_ops(x, y):
+    yield from (of(name, da, x, axis=0) for name in EXTREMES)
+    yield from (da.topk(x, 2, axis=0), da.argtopk(x, 2, axis=0), y.T @ y, da.cumsum(x, axis=0))
+    yield from (da.linalg.qr(y)[1], da.routines.unique_no_structured_arr(y[:, 0]))
+
+
+def test_rows_are_recognised_in_graphs_that_were_pickled():
+    x = da.from_array(host(), chunks=(4, 6, 5))
+    y = da.from_array(host((256, 4)), chunks=(32, 4))
+    for lazy in shipped_ops(x, y):
+        keys = list(dask.core.flatten(lazy.__dask_keys__()))
+        graph = Planner(4)(cloudpickle.loads(cloudpickle.dumps(lazy.dask)), keys)
+        assert len(gangs(graph)) == 1, lazy
 
 
 def test_nothing_crosses_cards_but_in_collectives():
