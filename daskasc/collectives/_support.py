@@ -1,27 +1,20 @@
-"""Which reductions a collective library does itself, as data.
+"""Which reductions are left to a collective library.
 
-Everything else goes as bytes to the owner's card and is combined there. ``hccl`` follows Huawei's
-documentation for the Atlas A2 (AllReduce knows no float64, unsigned or complex numbers; prod
-excludes int16 and bfloat16); ``nccl`` has no int16. Floating-point reductions depend on the order
-of the ring, and gloo's min and max do not propagate NaN, so floats are left to a library only where
-the user gave up reproducible results, and then for sums and products alone.
+Everything else goes as bytes to the owner's card and is combined there. What libraries can do is
+data of the device layer (``device.collectives``). Of that, floating-point reductions depend on the
+order of the ring, and gloo's min and max do not propagate NaN, so floats are left to a library only
+where the user gave up reproducible results, and then for sums and products alone; 16-bit floats on
+the host and what torch_npu converts around its library are not left to it at all.
 """
 
 from __future__ import annotations
 
+from daskasc.device import collectives
+
 EXACT = frozenset({"bool", "int8", "uint8", "int16", "int32", "int64"})
 
-_INTEGERS = {
-    "gloo": frozenset({"int8", "uint8", "int32", "int64"}),
-    "hccl": frozenset({"int8", "int16", "int32", "int64"}),
-    "nccl": frozenset({"int8", "uint8", "int32", "int64"}),
-}
-_FLOATS = {
-    "gloo": frozenset({"float32", "float64"}),
-    "hccl": frozenset({"float16", "bfloat16", "float32"}),
-    "nccl": frozenset({"float16", "bfloat16", "float32", "float64"}),
-}
-_EXCLUDED = {("hccl", "prod", "int16"), ("hccl", "prod", "bfloat16")}
+_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+_NOT_LEFT = {"gloo": frozenset({"float16", "bfloat16"}), "hccl": frozenset({"uint8"})}
 
 # Booleans travel as int8 zeros and ones; NumPy's sum of booleans is "or", their product "and".
 BOOLEAN_OPS = {"sum": "max", "prod": "min", "min": "min", "max": "max"}
@@ -39,10 +32,10 @@ def supports_all_reduce(backend_name: str, op: str, dtype: str) -> bool:
     dtype : str
         torch's name of the dtype, such as ``"int64"`` or ``"bfloat16"``.
     """
-    if op not in BOOLEAN_OPS or (backend_name, op, dtype) in _EXCLUDED:
+    if op not in BOOLEAN_OPS or dtype in _NOT_LEFT.get(backend_name, ()):
         return False
     if dtype == "bool":
-        return backend_name in _INTEGERS
-    if dtype in _INTEGERS.get(backend_name, ()):
-        return True
-    return op in ("sum", "prod") and dtype in _FLOATS.get(backend_name, ())
+        return collectives.carries(backend_name, "all_reduce", "int8", BOOLEAN_OPS[op])
+    if dtype not in EXACT and not (dtype in _FLOATS and op in ("sum", "prod")):
+        return False
+    return collectives.carries(backend_name, "all_reduce", dtype, op)

@@ -8,11 +8,13 @@ can ask for kinds, counts and environments. ``npu`` is the real backend; ``cuda`
 from __future__ import annotations
 
 from daskasc.device import _capabilities as capabilities
+from daskasc.device import _collectives as collectives
 from daskasc.device import _observer as observer
 from daskasc.device._backend import Backend, MemoryInfo, host_view
 from daskasc.device._counters import Counters, counters
 from daskasc.device._discovery import count, resolve, visibility_env
 from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
+from daskasc.device._selftest import selftest
 from daskasc.device._staging import StagingPool, staging
 from daskasc.device._state import attach, current, detach, has_card, on_change
 from daskasc.device._torch import torch
@@ -26,6 +28,7 @@ __all__ = [
     "Transfer",
     "attach",
     "capabilities",
+    "collectives",
     "count",
     "counters",
     "current",
@@ -37,6 +40,7 @@ __all__ = [
     "observer",
     "on_change",
     "resolve",
+    "selftest",
     "staging",
     "torch",
     "torch_dtype",
