@@ -64,8 +64,8 @@ _A2 = (
     Limit("min", ("float64",), _DTYPES),
     Limit("sort argsort msort", ("float64", *COMPLEX, *UNSIGNED, "bool", "bfloat16"), _DTYPES),
     Limit(
-        "matmul mm bmm mv dot vdot inner einsum tensordot addmm baddbmm",
-        ("float64", *COMPLEX, "bool", *INTEGERS, *UNSIGNED),
+        "matmul mm bmm mv dot vdot inner einsum tensordot addmm baddbmm linalg_multi_dot",
+        ("float64", "bfloat16", *COMPLEX, "bool", *INTEGERS, *UNSIGNED),
         _DTYPES,
     ),
     Limit("where", COMPLEX, _DTYPES, "bits"),
