@@ -27,6 +27,8 @@ from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer,
 from daskasc.array._nesting import check_depth, check_element
 from daskasc.array._storage import tensor_of
 
+_NO_INDEX = "arrays used as indices must be of integer (or boolean) type"
+
 
 class _Plan:
     """An index taken apart for one tensor."""
@@ -99,11 +101,14 @@ def _is_forward(entry: slice) -> bool:
 @_guard.guarded
 def setitem(tensor: Any, index: Any, value: Any) -> None:
     """Write ``tensor[index] = value``."""
-    if _is_full_mask(tensor, index) and getattr(value, "ndim", 0) > 1:
-        raise TypeError(
-            "boolean array indexing assignment requires a 0 or 1-dimensional input; got one with "
-            f"{value.ndim} dimensions"
-        )
+    if _is_full_mask(tensor, index):
+        if isinstance(value, list | tuple):
+            value = wrap(_value(value, tensor))
+        if getattr(value, "ndim", 0) > 1:
+            raise TypeError(
+                "boolean array indexing assignment requires a 0 or 1-dimensional input; got one "
+                f"with {value.ndim} dimensions"
+            )
     mask = _whole_mask(tensor, index)
     if mask is not None and _fill_mask(tensor, mask, value):
         return
@@ -331,9 +336,7 @@ def _as_entry(item: Any) -> Any:
         try:
             return item._t
         except _dispatch.MeetsTimes:
-            raise IndexError(
-                "arrays used as indices must be of integer (or boolean) type"
-            ) from None
+            raise IndexError(_NO_INDEX) from None
     if isinstance(item, list | tuple):
         if any(_dispatch.is_array(part) for part in item):
             return tensor_of(item)
@@ -343,7 +346,7 @@ def _as_entry(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         item = _masks.plain(item)
         if item.dtype.kind not in "iub":
-            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+            raise IndexError(_NO_INDEX)
         return item
     try:
         return operator.index(item)
@@ -392,7 +395,7 @@ def _checked_index(entry: Any, length: int, axis: int, place: Any) -> Any:
         host = np.array(entry, dtype=np.int64, order="C")
         return torch.from_numpy(host).to(place)
     if not is_integer(entry):
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise IndexError(_NO_INDEX)
     indices = entry.to(torch.int64)
     if indices.numel():
         low, high = (int(edge) for edge in torch.stack([indices.amin(), indices.amax()]).tolist())
