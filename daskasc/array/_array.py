@@ -272,7 +272,7 @@ class AscendArray(NumPyMethods, Scalar):
         return _interchange.to_dlpack(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> Any:
-        return self._t.__dlpack_device__()
+        return _interchange.dlpack_device(self)
 
     # -- protocols
 

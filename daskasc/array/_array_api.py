@@ -158,6 +158,7 @@ def expm1(x: Any, /, **kwargs: Any) -> Any:
     found: Any = np.expm1(x, **kwargs)
     if not is_array(x) or x.dtype.kind != "c" or kwargs:
         return found
+    x = x.astype(found.dtype, copy=False)  # which the promotion policy may have narrowed
     real, imag = x._t.real, x._t.imag
     out_real, out_imag = found._t.real.clone(), found._t.imag.clone()
     nothing = torch.zeros_like(real)
@@ -177,8 +178,10 @@ def tanh(x: Any, /, **kwargs: Any) -> Any:
     found: Any = np.tanh(x, **kwargs)
     if not is_array(x) or x.dtype.kind != "c" or kwargs:
         return found
+    x = x.astype(found.dtype, copy=False)  # which the promotion policy may have narrowed
     limit = torch.isinf(x._t.real) & torch.isfinite(x._t.imag)
-    zero = torch.copysign(torch.zeros_like(x._t.imag), x._t.imag)
+    zero = torch.zeros_like(x._t.imag)
+    zero = torch.where(torch.signbit(x._t.imag), -zero, zero)
     return wrap(torch.complex(found._t.real, torch.where(limit, zero, found._t.imag)))
 
 

@@ -135,13 +135,17 @@ def check_place(tensor: Any) -> None:
 
 
 def to_dlpack(array: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
-    """Implement ``AscendArray.__dlpack__``."""
+    """Implement ``AscendArray.__dlpack__``.
+
+    Where torch has no DLPack for the kind of card only a copy on the host can be exported.
+    """
     tensor = array._t
-    own = tensor.__dlpack_device__()
-    if dl_device is not None and tuple(dl_device) != tuple(own):
-        if tuple(dl_device) != _HOST or copy is False:
+    to_host = dl_device is not None and tuple(dl_device) == _HOST
+    own = tensor.device if to_host and not _has_dlpack() else tuple(dlpack_device(array))
+    if dl_device is not None and tuple(dl_device) != own:
+        if not to_host or copy is False:
             raise BufferError(
-                f"DLPack device {tuple(dl_device)} was asked for; the array is on {tuple(own)}, "
+                f"DLPack device {tuple(dl_device)} was asked for; the array is on {own}, "
                 "and only a copy to the host (1, 0) can be made"
             )
         host = device.current().download(tensor)
@@ -151,6 +155,20 @@ def to_dlpack(array: Any, stream: Any, max_version: Any, dl_device: Any, copy: b
     if stream is not None and tensor.device.type == "cpu":
         raise ValueError(f"stream is {stream!r}; host memory has no streams: pass None")
     return tensor.__dlpack__(stream=stream, max_version=max_version, copy=copy)
+
+
+def dlpack_device(array: Any) -> Any:
+    """Implement ``AscendArray.__dlpack_device__``."""
+    if not _has_dlpack():
+        raise BufferError(
+            f"torch has no DLPack for {device.current().kind} cards, so memory of {_place()} "
+            "cannot be shared; use .tensor for torch, or .asnumpy() for a copy on the host"
+        )
+    return array._t.__dlpack_device__()
+
+
+def _has_dlpack() -> bool:
+    return device.current().has_dlpack
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -210,9 +228,10 @@ def _place() -> Any:
 
 
 def _check_importable(where: tuple[int, ...], place: Any) -> None:
-    if place.type == "npu":
+    if not _has_dlpack():
         raise BufferError(
-            "torch_npu has no from_dlpack; pass a torch tensor on this card, or host memory"
+            f"torch has no from_dlpack for {device.current().kind} cards; pass a torch tensor on "
+            "this card, or host memory"
         )
     own = tuple(int(n) for n in torch.empty(0, device=place).__dlpack_device__())
     if where != own:
@@ -240,7 +259,8 @@ def _from_host(host: np.ndarray[Any, Any], copy: bool | None) -> Any:
     wanted = device.torch_dtype(host.dtype)
     if copy or not can_share:
         return wrap(backend.upload(host))
-    bits = host.view(np.int16) if host.dtype == BFLOAT16 else host
+    # of two equal dtypes (``long`` and ``longlong``) torch knows one
+    bits = host.view(np.int16 if host.dtype == BFLOAT16 else NUMPY[wanted])
     return wrap(torch.from_numpy(bits).view(wanted))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _indexing, _kernels, _masks, _objects, _readonly, _storage
+from daskasc.array import _indexing, _kernels, _masks, _objects, _policy, _readonly, _storage
 from daskasc.array._dispatch import (
     MeetsTimes,
     NeedsHost,
@@ -94,7 +94,8 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
     kwargs = {} if dtype is None else {"dtype": dtype}
     if casting != "same_kind":
         kwargs["casting"] = casting
-    return on_host(name_of(ufunc), ufunc, operands, kwargs, why)
+    result = on_host(name_of(ufunc), ufunc, operands, kwargs, why)
+    return result if dtype is not None else _policy.narrowed(result)
 
 
 def power() -> Operator:

@@ -24,7 +24,7 @@ import numpy as np
 from daskasc import config
 from daskasc.array import _dispatch
 from daskasc.array._dispatch import is_array
-from daskasc.array._dtypes import cast, say_precision, torch
+from daskasc.array._dtypes import NUMPY, cast, device_policy, say_precision, torch
 from daskasc.array._storage import wrap
 
 Run = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -110,7 +110,7 @@ def apply(run: Run, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         _inside.running = False
     keeps: Any = ()
     if function in MOVES:
-        keeps = {x.dtype for x in _arrays((args, kwargs))}
+        keeps = set(_dtypes((args, kwargs)))
     elif function in JOINS:
         keeps = {x.dtype for x in _arrays((args[JOINS[function] :], kwargs))}
         keeps = keeps if len(keeps) == 1 else ()
@@ -148,6 +148,26 @@ def _places(function: Any) -> tuple[int, ...]:
         return ()
     names = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return tuple(names.index(name) for name in ("dtype", "out") if name in names)
+
+
+def narrowed(value: Any) -> Any:
+    """A result of the host that named no dtype, as the card would have given it."""
+    return _narrowed(value) if device_policy() else value
+
+
+def _dtypes(value: Any) -> Iterator[np.dtype[Any]]:
+    """Dtypes of everything that has one: arrays of any kind, NumPy's scalars, tensors."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _dtypes(item)
+    elif isinstance(value, dict):
+        yield from _dtypes(list(value.values()))
+    else:
+        dtype = getattr(value, "dtype", None)
+        if isinstance(dtype, np.dtype):
+            yield dtype
+        elif isinstance(value, torch.Tensor) and dtype in NUMPY:
+            yield NUMPY[dtype]
 
 
 def _arrays(value: Any) -> Iterator[Any]:

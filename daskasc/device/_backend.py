@@ -16,7 +16,7 @@ import numpy as np
 
 from daskasc.device import _capabilities
 from daskasc.device._counters import counters
-from daskasc.device._dtypes import BFLOAT16, torch_dtype
+from daskasc.device._dtypes import BFLOAT16, numpy_dtype, torch_dtype
 from daskasc.device._torch import torch
 from daskasc.device._transfer import Transfer
 
@@ -49,6 +49,8 @@ class Backend(abc.ABC):
         Whether float64 is worth its time inside operators on float32.
     pins_memory : bool
         Whether :meth:`host_buffer` gives pinned memory.
+    has_dlpack : bool
+        Whether torch shares the card's memory by DLPack.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Backend(abc.ABC):
     restricts: bool = False
     fast_float64: bool = True
     pins_memory: bool = False
+    has_dlpack: bool = True
 
     def __init__(self, card: int | None, torch_device: Any, threads: int | None) -> None:
         self.card = card
@@ -177,8 +180,15 @@ def host_view(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def as_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """View of an array that torch can take: bfloat16 as int16, others as they are."""
-    return array.view(np.int16) if array.dtype == BFLOAT16 else array
+    """View of an array of this machine's byte order that torch can take.
+
+    bfloat16 is int16 there, and of two dtypes that are equal (``long`` and ``longlong``) torch
+    knows one.
+    """
+    if array.dtype == BFLOAT16:
+        return array.view(np.int16)
+    known = numpy_dtype(torch_dtype(array.dtype))
+    return array if array.dtype.char == known.char else array.view(known)
 
 
 def to_host_tensor(array: np.ndarray[Any, Any]) -> Any:

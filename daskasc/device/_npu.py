@@ -8,6 +8,7 @@ is not counted. No NPU has been at hand when this was written.
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 from daskasc.device._accelerator import AcceleratorBackend
@@ -24,6 +25,7 @@ class NpuBackend(AcceleratorBackend):
     collective_backend = "hccl"
     restricts = True
     fast_float64 = False
+    has_dlpack = False
     visibility = "ASCEND_RT_VISIBLE_DEVICES"
 
     def __init__(
@@ -32,6 +34,18 @@ class NpuBackend(AcceleratorBackend):
         super().__init__(card, driver, memory_limit, threads)
         # documented for Atlas A2: internal formats make kernels compile again and again
         driver.config.allow_internal_format = False
+        self._say_once()
+
+    def _say_once(self) -> None:
+        """Let torch_npu give its one warning about that setting here, where nobody reads it.
+
+        It warns at the first new tensor with a memory format, whatever its format, also on real
+        cards. The next caller would otherwise get the warning, as an error where warnings are.
+        """
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Cannot create tensor with internal format")
+            module = torch()
+            module.empty(1, device=self.torch_device).clone(memory_format=module.contiguous_format)
 
 
 def make(card: int | None, *, memory_limit: int | None, threads: int | None) -> Backend:

@@ -38,21 +38,24 @@ def arrays_on_the_card(card_kind: str, monkeypatch: pytest.MonkeyPatch) -> Itera
         return
     from daskasc.array import _dispatch
 
-    wanted = _dispatch._mode
-    gap = _dispatch.MissingKernel
-    monkeypatch.setattr(
-        _dispatch, "_mode", lambda why: "silent" if isinstance(why, gap) else wanted(why)
-    )
+    from . import gaps
+
+    monkeypatch.setattr(_dispatch, "_mode", gaps.allowing(_dispatch._mode))
     device.attach(card_kind, 0)
     yield
     device.detach()
 
 
 @pytest.fixture
-def stand_in(card_kind: str) -> Iterator[device.Backend]:
-    """This process owns stand-in card 0 for the length of a test."""
+def stand_ins_only(card_kind: str) -> None:
+    """Skip a test of what only stand-in cards, or cards without gaps, do."""
     if card_kind != "cpu":
-        pytest.skip("about stand-in cards")
+        pytest.skip(f"about stand-in cards, which {card_kind} cards are not")
+
+
+@pytest.fixture
+def stand_in(stand_ins_only: None) -> Iterator[device.Backend]:
+    """This process owns stand-in card 0 for the length of a test."""
     backend = device.attach("cpu", 0)
     yield backend
     device.detach()
