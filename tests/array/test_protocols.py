@@ -199,6 +199,7 @@ def test_pickle_from_a_card_gives_numpy_elsewhere(x: AscendArray) -> None:
     assert isinstance(pickle.loads(frames), np.ndarray)
 
 
+@pytest.mark.usefixtures("stand_ins_only")  # on the host, as in a client
 def test_placeholder_in_a_process_without_torch(x: AscendArray, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(pickle.dumps(x))
     code = (
@@ -225,7 +226,8 @@ def test_placeholder_in_a_process_without_torch(x: AscendArray, tmp_path: Path) 
     assert isinstance(_handoff.rebuild(np.ones(2), True), np.ndarray)
 
 
-def test_tables_are_safe_under_threads() -> None:
+@pytest.mark.usefixtures("quiet_fallback")
+def test_tables_are_safe_under_threads(card_kind: str) -> None:
     errors: list[BaseException] = []
 
     def work(seed: int) -> None:
@@ -236,8 +238,10 @@ def test_tables_are_safe_under_threads() -> None:
         except BaseException as error:
             errors.append(error)
 
-    device.attach("cpu", 0)
-    device.detach()  # tables are empty now
+    device.detach()
+    device.attach(card_kind, 0)  # tables are empty now
+    if card_kind == "cpu":
+        device.detach()
     threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
     for thread in threads:
         thread.start()

@@ -46,7 +46,7 @@ def test_bits_of_the_general_way(function: Any, dtype: str) -> None:
         for axis in (None, 0, -1):
             with np.errstate(all="ignore"):
                 wanted = function(host, axis=axis)
-            general = _dispatch.TABLE[function](array, axis=axis)
+            general = _dispatch.call(function, (array,), {"axis": axis})
             method = getattr(array, function.__name__)
             for found in (function(array, axis=axis), function(array, axis), method(axis=axis)):
                 assert type(found) is AscendArray
@@ -56,6 +56,7 @@ def test_bits_of_the_general_way(function: Any, dtype: str) -> None:
                 np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("stand_ins_only")
 def test_the_fast_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     x = from_numpy(np.linspace(0.1, 2, 10, dtype="f4"))
     mask = from_numpy(np.arange(10) > 3)
@@ -80,7 +81,8 @@ def test_special_values() -> None:
                     wanted = function(host.astype("f8")).astype(dtype)
                 found = function(from_numpy(host)).asnumpy()
                 np.testing.assert_array_equal(found, wanted)
-                if dtype == "f8" and function in (np.max, np.min):
+                negated = np.isnan(wanted) and device.current().restricts  # the way to a minimum
+                if dtype == "f8" and function in (np.max, np.min) and not negated:
                     assert np.signbit(found) == np.signbit(wanted)
 
 
@@ -170,6 +172,7 @@ def test_observed_calls_take_the_general_way() -> None:
     assert seen[2:] == [*joins, "numpy.greater", "getitem"]
 
 
+@pytest.mark.usefixtures("stand_ins_only")
 def test_few_float32_elements_are_added_in_float64() -> None:
     assert _quick._form(np.sum, torch.float32) is _quick._sum_tiny
     large = 2.0**30
@@ -187,6 +190,7 @@ def test_few_float32_elements_are_added_in_float64() -> None:
                 assert array.mean().item() == np.float32(count / (count + 2))
 
 
+@pytest.mark.usefixtures("stand_ins_only")
 def test_a_card_whose_trace_is_not_wide_adds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_quick, "_trace_is_wide", lambda place: False)
     assert _quick._form(np.sum, torch.float32) is _quick._sum_single
