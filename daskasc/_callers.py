@@ -85,3 +85,13 @@ def libraries() -> set[str]:
         found.add(name)
         frame = frame.f_back
     return found
+
+
+def in_module(package: str) -> bool:
+    """Whether a module of a package stands between the calling function and the program's line."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _library(frame.f_code.co_filename):
+        if f"{frame.f_globals.get('__name__', '')}.".startswith(f"{package}."):
+            return True
+        frame = frame.f_back
+    return False

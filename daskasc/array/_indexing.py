@@ -25,7 +25,7 @@ from daskasc import device
 from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks, _readonly
 from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
 from daskasc.array._nesting import check_depth, check_element
-from daskasc.array._storage import tensor_of
+from daskasc.array._storage import tensor_of, wrap
 
 _NO_INDEX = "arrays used as indices must be of integer (or boolean) type"
 
@@ -59,10 +59,8 @@ def getitem(tensor: Any, index: Any) -> Any:
             return view if view.ndim else view.clone()
         except IndexError:
             pass  # torch's, of dimensions; the general way below raises NumPy's
-    if _dispatch.is_array(index):
-        found = _under_mask(tensor, _as_entry(index))
-        if found is not None:
-            return found
+    if _dispatch.is_array(index) and (found := _under_mask(tensor, _as_entry(index))) is not None:
+        return found
     plan = _plan(tensor, index)
     view = plan.view
     if plan.flips:

@@ -275,3 +275,20 @@ def test_masks_of_length_0_fit_any_axis(shape):
 
 def test_powers_of_nothing_may_be_negative():
     check(np.power, np.empty((1, 0), "i4"), np.array([[-1]], "i4"))
+
+
+@pytest.mark.parametrize("value", [[[1]], ((1.0,),), [[[2.0]]], [], [1, 2], [3], 4])
+def test_nested_values_under_a_mask_of_all_axes(value: Any) -> None:
+    one, masks = np.array([5.0, 6.0]), (np.array([True, False]), np.array([False, False]))
+    cases = [(np.array(5.0), key) for key in (True, False, np.True_, (True,), np.array(True))]
+    for host, key in [*cases, *((one, mask) for mask in masks)]:
+        expected, found = host.copy(), from_numpy(host)
+        given = from_numpy(key) if isinstance(key, np.ndarray) else key
+        try:
+            expected[key] = value
+        except (TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                found[given] = value
+        else:
+            found[given] = value
+        assert_same(expected, found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -99,3 +100,22 @@ def test_masked_chunks_of_dask_are_refused() -> None:
         to_ascend(MASKED)
     with pytest.raises(UnsupportedDTypeError, match="masked"):
         daskasc.random.default_rng(1).permutation(MASKED)
+
+
+@pytest.mark.parametrize("mask", [[False, True, False], False])
+def test_what_numpys_masked_arrays_compute_names_the_remedy(mask: Any) -> None:
+    x = xp.from_numpy(np.arange(3.0))
+    given = np.ma.MaskedArray([1.0, 2.0, 3.0], mask)
+    for call in (
+        lambda: given + x,
+        lambda: given < x,
+        lambda: np.ma.add(given, x),
+        lambda: np.ma.masked_where(x > 1, x),
+        lambda: np.ma.masked + x,
+    ):
+        with pytest.raises(TypeError, match=r"knows no masks.*\.filled\(np\.nan\).*\.asnumpy"):
+            call()
+    with dask.config.set({"daskasc.host-conversion": "allow"}):
+        found = given + x
+    np.testing.assert_array_equal(found, given + np.arange(3.0))
+    assert isinstance(found, np.ma.MaskedArray)
