@@ -16,10 +16,12 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "LocalNPUCluster": "daskasc.cluster",
+    "Plan": "daskasc.planner",
     "Planner": "daskasc.planner",
     "SchedulerPlanner": "daskasc.planner",
     "from_zarr": "daskasc.io",
     "open_zarr": "daskasc.xr",
+    "plan": "daskasc.planner",
     "profile": "daskasc.profiling",
     "to_zarr": "daskasc.io",
 }

@@ -23,6 +23,7 @@ HOST_CONVERSIONS = ("error", "warn", "allow")
 FALLBACKS = ("error", "warn", "silent")
 PROMOTIONS = ("numpy", "device")
 ACCUMULATIONS = ("native", "compensated")
+MEMORY_CHECKS = ("error", "warn", "off")
 
 
 def _load_defaults() -> None:
@@ -163,6 +164,13 @@ def planner_fan_in() -> int:
 def planner_in_flight() -> int:
     """Chunks that a card works on at a time."""
     return _integer("planner.in-flight", 1)
+
+
+def memory_check() -> str:
+    """What a task that needs more memory than a card has does: ``error``, ``warn`` or ``off``."""
+    if dask.config.get("daskasc.planner.memory-check") is False:  # YAML reads a bare off so
+        return "off"
+    return _choice("planner.memory-check", MEMORY_CHECKS)
 
 
 def collective_timeout() -> float:

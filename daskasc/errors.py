@@ -31,6 +31,10 @@ class OutOfDeviceMemoryError(DeviceError, MemoryError):
     """A card's memory does not hold what was asked for, after spilling and one retry."""
 
 
+class ProjectedMemoryError(DaskascError, MemoryError):
+    """A planned graph cannot run: one of its tasks needs more memory than a card has."""
+
+
 class UnsupportedDTypeError(DaskascError, TypeError):
     """A dtype that has no representation on the card."""
 

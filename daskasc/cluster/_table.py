@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from dask.utils import format_bytes
+from daskasc import _tabular
+from daskasc._tabular import readable
 
 if TYPE_CHECKING:
     from daskasc.cluster._report import CardReport, RunReport
@@ -30,7 +31,7 @@ def rows(report: RunReport) -> list[tuple[str, ...]]:
     The total of the peaks is left out: cards reach them at different times.
     """
     cards = report.cards
-    table = [(str(card.card), size(card.peak_device_bytes), *_cells([card])) for card in cards]
+    table = [(str(card.card), readable(card.peak_device_bytes), *_cells([card])) for card in cards]
     table += [(str(card), "no answer", *[""] * (len(HEADER) - 2)) for card in report.missing]
     return [*table, ("total", "", *_cells(cards))]
 
@@ -38,19 +39,14 @@ def rows(report: RunReport) -> list[tuple[str, ...]]:
 def _cells(cards: Sequence[CardReport]) -> tuple[str, ...]:
     spilled = sum(card.bytes_spilled_to_host + card.bytes_spilled_to_disk for card in cards)
     return (
-        size(sum(card.used_device_bytes for card in cards)),
-        size(sum(card.capacity_device_bytes for card in cards)),
-        size(sum(card.bytes_host_to_device for card in cards)),
-        size(sum(card.bytes_device_to_host for card in cards)),
-        size(sum(card.bytes_from_peers + card.bytes_collective for card in cards)),
-        size(spilled),
+        readable(sum(card.used_device_bytes for card in cards)),
+        readable(sum(card.capacity_device_bytes for card in cards)),
+        readable(sum(card.bytes_host_to_device for card in cards)),
+        readable(sum(card.bytes_device_to_host for card in cards)),
+        readable(sum(card.bytes_from_peers + card.bytes_collective for card in cards)),
+        readable(spilled),
         str(sum(calls for card in cards for calls, _ in card.fallbacks.values())),
     )
-
-
-def size(nbytes: int) -> str:
-    """Bytes in a readable unit."""
-    return format_bytes(nbytes)
 
 
 def notes(report: RunReport) -> list[str]:
@@ -59,7 +55,7 @@ def notes(report: RunReport) -> list[str]:
     if report.host_copies:
         lines.append(f"implicit copies to the host: {report.host_copies}")
     lines += [
-        f"computed on the host: {name}, {_calls(calls)}, {size(nbytes)}"
+        f"computed on the host: {name}, {_calls(calls)}, {readable(nbytes)}"
         for name, (calls, nbytes) in sorted(report.fallbacks.items())
     ]
     return lines
@@ -78,24 +74,10 @@ def title(report: RunReport) -> str:
 
 def as_text(report: RunReport) -> str:
     """The table with aligned columns."""
-    table = [HEADER, *rows(report)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
-    return "\n".join([title(report), *lines, *notes(report)])
+    return "\n".join([title(report), *_tabular.as_text(HEADER, rows(report)), *notes(report)])
 
 
 def as_html(report: RunReport) -> str:
     """The table for a notebook."""
-
-    def line(row: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    body = "".join(line(row, "td") for row in rows(report))
     below = "<br>".join(escape(note) for note in notes(report))
-    return (
-        f"<table><caption>{escape(title(report))}</caption>"
-        f"<thead>{line(HEADER, 'th')}</thead><tbody>{body}</tbody></table><p>{below}</p>"
-    )
+    return f"{_tabular.as_html(HEADER, rows(report), title(report))}<p>{below}</p>"

@@ -34,6 +34,7 @@ from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
+from daskasc.planner._sizes import Sizes
 
 Graph = dict[Key, GraphNode]
 
@@ -58,6 +59,12 @@ class Planner:
         Chunks that a card works on at a time. By default as configured.
     enabled : bool, optional
         False leaves everything to dask's own optimiser. By default as configured.
+    memory_check : {"error", "warn", "off"}, optional
+        What a task that needs more memory than a card has does. By default as configured.
+    capacity : int, optional
+        Bytes of memory of a card; without it nothing is checked.
+    stored_limit : int, optional
+        Bytes of it for stored chunks, beyond which they are spilled.
 
     Notes
     -----
@@ -82,6 +89,9 @@ class Planner:
     reproducible: bool | None = None
     in_flight: int | None = None
     enabled: bool | None = None
+    memory_check: str | None = None
+    capacity: int | None = None
+    stored_limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.cards < 1:
@@ -95,6 +105,9 @@ class Planner:
             config.reproducible() if self.reproducible is None else self.reproducible,
             config.planner_in_flight() if self.in_flight is None else self.in_flight,
             config.planner_enabled() if self.enabled is None else self.enabled,
+            config.memory_check() if self.memory_check is None else self.memory_check,
+            self.capacity,
+            self.stored_limit,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -122,9 +135,21 @@ class Planner:
         settled = self.resolved()
         if not settled.enabled:
             return stock_optimize(dsk, keys, **kwargs)
+        return settled.planned(dsk, keys).annotated()
+
+    def planned(self, dsk: Any, keys: Any) -> Planned:
+        """Plan a graph: all passes, and what they found out about it.
+
+        Parameters
+        ----------
+        dsk, keys
+            As for calling the planner.
+        """
+        settled = self.resolved()
         outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
-        graph = _materialise(dsk, outputs)
-        users = _users(graph)
+        sizes = Sizes(dsk)
+        graph = _materialise(dsk, outputs, sizes)
+        users = users_of(graph)
         owners = assign_owners(graph, self.cards)
         trees = [
             tree
@@ -151,8 +176,46 @@ class Planner:
         graph = cull(graph, outputs)
         results = {tree.key for tree in trees} | rewrite.results
         order = ranks(graph, results, rewrite.tasks.keys())
-        plan = {"cards": settled.cards, "in_flight": settled.in_flight or 1}
-        return _annotate(graph, owners, rewrite.gangs, order, plan)
+        return Planned(settled, outputs, graph, owners, rewrite, order, sizes)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A planned graph and what is known of it.
+
+    Attributes
+    ----------
+    planner : Planner
+        The planner with all configured values filled in.
+    outputs : set
+        Wanted keys.
+    graph : dict
+        The tasks.
+    owners, ranks : dict
+        Card of each pinned task; rank of each task.
+    rewrite : Rewrite
+        Tasks of reductions and collectives.
+    sizes : Sizes
+        Sizes of the arrays' chunks.
+    """
+
+    planner: Planner
+    outputs: set[Key]
+    graph: Graph
+    owners: dict[Key, int]
+    rewrite: Rewrite
+    ranks: dict[Key, float]
+    sizes: Sizes
+
+    @property
+    def in_flight(self) -> int:
+        """Ranks that a card works on at a time."""
+        return self.planner.in_flight or 1
+
+    def annotated(self) -> HighLevelGraph:
+        """The graph as dask takes it, its tasks annotated for the placement plugin."""
+        plan = {"cards": self.planner.cards, "in_flight": self.in_flight}
+        return _annotate(self.graph, self.owners, self.rewrite.gangs, self.ranks, plan)
 
 
 @dataclass(frozen=True)
@@ -198,16 +261,18 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
     return rewrite
 
 
-def _materialise(dsk: Any, outputs: Set[Key]) -> Graph:
+def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes) -> Graph:
     keys = list(outputs)
     if not isinstance(dsk, HighLevelGraph):
         dsk = HighLevelGraph.from_collections(str(id(dsk)), dsk, dependencies=())
     dsk = optimize_blockwise(dsk, keys=keys)
     dsk = fuse_roots(dsk, keys=keys)
+    sizes.look_at(dsk)
     return convert_legacy_graph(ensure_dict(dsk.cull(set(outputs))))
 
 
-def _users(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
+def users_of(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
+    """For each key the keys of the tasks that use it."""
     users: dict[Key, set[Key]] = {key: set() for key in graph}
     for key, node in graph.items():
         for dependency in node.dependencies:
@@ -236,7 +301,7 @@ def _without_renaming(graph: Graph) -> Graph:
     Fusion stores a chain under a new key and leaves an alias; the names in owner maps and
     collectives are the old ones.
     """
-    users = _users(graph)
+    users = users_of(graph)
     result = dict(graph)
     for key, node in graph.items():
         if isinstance(node, Alias) and node.target in graph and users[node.target] == {key}:

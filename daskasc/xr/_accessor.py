@@ -11,6 +11,7 @@ import numpy as np
 
 from daskasc.io._dataset import import_xarray
 from daskasc.io._dataset_write import write_dataset
+from daskasc.planner import Plan, plan
 
 if TYPE_CHECKING:
     import dask.array
@@ -93,6 +94,16 @@ class DatasetAccessor:
         moved = {name: _to_host(v.variable) for name, v in self._ds.data_vars.items()}
         return self._ds.assign(moved)
 
+    def plan(
+        self,
+        *,
+        cards: int | None = None,
+        memory: float | str | None = None,
+        persist: bool = False,
+    ) -> Plan:
+        """Tell what computing would do and need; see :func:`daskasc.plan`."""
+        return plan(self._ds, cards=cards, memory=memory, persist=persist)
+
     def to_zarr(self, store: Any, group: str | None = None, **kwargs: Any) -> Any:
         """Write as a Zarr group, each chunk by the card that has it.
 
@@ -131,6 +142,16 @@ class DataArrayAccessor:
     def to_host(self) -> xarray.DataArray:
         """Move the values to host memory; dask ones lazily, chunk by chunk."""
         return self._array.copy(data=_to_host(self._array.variable).data)
+
+    def plan(
+        self,
+        *,
+        cards: int | None = None,
+        memory: float | str | None = None,
+        persist: bool = False,
+    ) -> Plan:
+        """Tell what computing would do and need; see :func:`daskasc.plan`."""
+        return plan(self._array, cards=cards, memory=memory, persist=persist)
 
     def to_zarr(self, store: Any, group: str | None = None, **kwargs: Any) -> dask.array.Array:
         """Write as a Zarr group with this one variable; see :meth:`DatasetAccessor.to_zarr`."""

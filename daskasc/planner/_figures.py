@@ -1,0 +1,194 @@
+"""Figures of one planned graph: tasks by kind, bytes moved, memory, and the largest task."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dask._task_spec import DataNode, Task
+from dask.typing import Key
+
+from daskasc.collectives import Gang, barrier
+from daskasc.planner._optimize import Planned, users_of
+from daskasc.planner._owners import topological
+from daskasc.planner._projection import Peak, Projection
+from daskasc.planner._work import Estimate, Work
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Exchanges over the cards that one reduction needs.
+
+    Attributes
+    ----------
+    name : str
+        Row of the table of reductions.
+    operation : str
+        ``gather``, or the reducing operation.
+    count : int
+        Number of exchanges: one an output chunk.
+    nbytes : int
+        Bytes that cards other than the owner of the result contribute.
+    """
+
+    name: str
+    operation: str
+    count: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A task by its need of memory.
+
+    Attributes
+    ----------
+    key : Key
+        Key of the task.
+    layer : str
+        Name of its array or reduction.
+    need : int
+        Bytes of its arguments, its result and what it is known to take in between.
+    chunk : int
+        Bytes of its largest argument or its result.
+    collects : bool
+        It takes one value from each card or chunk, so smaller chunks do not help.
+    """
+
+    key: Key
+    layer: str
+    need: int
+    chunk: int
+    collects: bool
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures of one planned graph, as the attributes of :class:`~daskasc.planner.Plan`."""
+
+    kinds: Mapping[str, int]
+    chunks: tuple[int, ...]
+    collectives: tuple[Collective, ...]
+    read: int
+    uploaded: int
+    between: int
+    peaks: tuple[Peak, ...]
+    largest: Operation | None
+    unknown: Mapping[str, int]
+
+
+def estimated(planned: Planned) -> Estimate:
+    """What every task of a planned graph makes and needs."""
+    return Estimate(planned.sizes, planned.graph, topological(planned.graph))
+
+
+def layer_of(key: Key) -> str:
+    """Name of the array, or of the reduction's step, that a task belongs to."""
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
+def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
+    """The task that needs most card memory at a time, guesses left out."""
+    best: Operation | None = None
+    for key, work in estimate.work.items():
+        arguments = [estimate.size(d).on_card for d in planned.graph[key].dependencies]
+        need = sum(arguments) + max(work.sure, 0)
+        if need and (best is None or need > best.need):
+            chunk = max([work.out.on_card, *arguments])
+            collects = key not in planned.owners or key in planned.rewrite.tasks
+            best = Operation(key, layer_of(key), need, chunk, collects)
+    return best
+
+
+def figures(planned: Planned) -> Figures:
+    """Look at every task of a planned graph."""
+    estimate = estimated(planned)
+    graph, owners, gangs = planned.graph, planned.owners, planned.rewrite.gangs
+    users = users_of(graph)
+    cards = planned.planner.cards
+    projection = Projection(
+        graph,
+        users,
+        owners,
+        planned.ranks,
+        gangs.keys(),
+        planned.outputs,
+        (estimate.work, estimate.inputs),
+        cards,
+        planned.in_flight,
+    )
+    kinds: Counter[str] = Counter()
+    chunks = [0] * cards
+    unknown: Counter[str] = Counter()
+    for key, work in estimate.work.items():
+        kind = _kind(planned, key, work)
+        kinds[kind] += 1
+        if kind in ("read", "chunk"):
+            chunks[owners[key]] += 1
+        if work.out.nbytes is None:
+            unknown[layer_of(key)] += 1
+    collectives = _collectives(planned, estimate)
+    moved = _moved(planned, estimate)
+    return Figures(
+        dict(kinds),
+        tuple(chunks),
+        collectives,
+        sum(work.read for work in estimate.work.values()),
+        sum(work.uploaded for work in estimate.work.values()),
+        moved + sum(one.nbytes for one in collectives),
+        tuple(projection.peaks()),
+        largest_operation(planned, estimate),
+        dict(unknown),
+    )
+
+
+def _kind(planned: Planned, key: Key, work: Work) -> str:
+    if key in planned.rewrite.gangs:
+        return "collective"
+    if key in planned.rewrite.tasks:
+        return "combine"
+    if isinstance(planned.graph[key], DataNode):
+        return "data"
+    if key not in planned.owners:
+        return "gather"
+    return "read" if work.read else "chunk"
+
+
+def _collectives(planned: Planned, estimate: Estimate) -> tuple[Collective, ...]:
+    counts: Counter[tuple[str, str]] = Counter()
+    nbytes: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for node in planned.graph.values():
+        if isinstance(node, Task) and node.func is barrier:
+            gang: Gang = node.args[0]
+            which = (gang.id.rpartition("-")[0], gang.op)
+            counts[which] += 1
+            nbytes[which] += sum(
+                estimate.size(partial).nbytes or 0
+                for card, partial in zip(gang.members, gang.partial_keys, strict=True)
+                if card != gang.owner
+            )
+    return tuple(
+        Collective(name, op, count, nbytes[name, op])
+        for (name, op), count in sorted(counts.items())
+    )
+
+
+def _moved(planned: Planned, estimate: Estimate) -> int:
+    """Bytes that travel between cards outside collectives, each value once a card."""
+    copies: set[tuple[Key, int]] = set()
+    total = 0
+    for key, node in planned.graph.items():
+        card = planned.owners.get(key)
+        shares: Counter[int] = Counter()
+        for dependency in node.dependencies:
+            owner = planned.owners.get(dependency)
+            if owner is None or owner == card:
+                continue
+            if card is None:
+                shares[owner] += estimate.size(dependency).on_card
+            else:
+                copies.add((dependency, card))
+        # what no card owns runs where most of its arguments lie
+        total += sum(shares.values()) - max(shares.values(), default=0)
+    return total + sum(estimate.size(key).on_card for key, _ in copies)

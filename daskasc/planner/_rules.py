@@ -1,0 +1,449 @@
+"""What one step of a task makes and needs, told by its function: rules, as data where possible.
+
+A step is a call of one function inside a task. A rule gives the size of its result and the memory
+that it takes besides arguments and result (*scratch*). Functions are known by name. Of a function
+that is not known the result has the size that dask noted for its array, and its scratch is guessed:
+as much as its largest argument or its result.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tlz import compose, curry
+
+from daskasc.planner._sizes import Size, array_size
+
+_COMPOSED = type(compose(len, list))
+_MODULES_OF_OPERATORS = ("operator", "_operator")
+# a user's function may bear any name
+_KNOWN_PACKAGES = ("dask", "daskasc", "numpy", "xarray", "_operator", "operator", "builtins", "")
+
+# dask's functions that reduce one chunk: how many arrays the partial result has, and the scratch
+# in multiples of the chunk (float64 moments work on the differences and their powers)
+_CHUNK_REDUCTIONS: dict[str, tuple[int, float]] = {
+    **dict.fromkeys(("sum", "prod", "min", "max", "any", "all", "chunk_min", "chunk_max"), (1, 0)),
+    **dict.fromkeys(("nansum", "nanprod", "nanmin", "nanmax"), (1, 1.25)),
+    **dict.fromkeys(("_nanmin_skip", "_nanmax_skip"), (1, 1.25)),
+    "mean_chunk": (2, 0.25),
+    "moment_chunk": (3, 2.25),
+}
+_GETTERS = ("getter", "getter_nofancy", "getter_inline", "getitem")
+_VIEWS = ("transpose", "expand_dims", "squeeze", "swapaxes", "moveaxis", "rollaxis", "broadcast_to")
+_JOINS = (
+    "concatenate3",
+    "concatenate_shaped",
+    "concatenate_axes",
+    "_concatenate2",
+    "concatenate",
+    "stack",
+    "block",
+)
+_GATHERS = ("finalize", "_dask_finalize", "_dask_postcompute", "_identity_cast")
+_UPLOADS = ("_upload", "from_numpy", "to_device", "asarray")
+_DOWNLOADS = ("_download", "asnumpy")
+_NO_DATA = ("deposit", "barrier")
+_ELEMENTWISE = (
+    "astype",
+    "cumsum",
+    "cumprod",
+    "where",
+    "copy",
+    "_sqrt",
+    "clip",
+    "real",
+    "imag",
+    "conj",
+    "round",
+    "isnull",
+    "notnull",
+)
+# memory that combining two partials takes, in partials: they are concatenated, then reduced;
+# finishing takes at most as much as combining two moments and correcting them
+_PAIR = {"mean_combine": 2.0, "moment_combine": 5.75, "sum": 3.0, "prod": 3.0, "any": 3.0}
+_PAIR |= {"all": 3.0, "chunk_min": 3.0, "chunk_max": 3.0}
+_OTHER_PAIR = 6.0
+_FINISH = 3.5
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one call makes and needs; all but `out` in bytes.
+
+    Attributes
+    ----------
+    out : Size
+        The result.
+    scratch : int
+        Card memory besides arguments and result that the call is known to take.
+    guess : int
+        The same, where nothing is known.
+    read : int
+        Read from a store.
+    uploaded : int
+        Brought from the host to the card.
+    view : int or None
+        Number of the argument whose memory the result shares.
+    doubtful : bool
+        The result may be smaller than `out`: dask notes the chunks of a partial result before it
+        is reduced.
+    """
+
+    out: Size
+    scratch: int = 0
+    guess: int = 0
+    read: int = 0
+    uploaded: int = 0
+    view: int | None = None
+    doubtful: bool = False
+
+
+def unwrap(function: Any) -> tuple[Any, dict[str, Any]]:
+    """Function below partial application, and the keywords bound on the way."""
+    bound: dict[str, Any] = {}
+    while isinstance(function, (functools.partial, curry)):
+        bound = {**function.keywords, **bound}
+        function = function.func
+    if "enforce_dtype_function" in bound:
+        inner, more = unwrap(bound["enforce_dtype_function"])
+        return inner, {**more, **bound}
+    return function, bound
+
+
+def name_of(function: Any) -> str:
+    """Name by which rules know a function; of a composition, the last one's."""
+    if isinstance(function, _COMPOSED):
+        return name_of(unwrap((function.first, *function.funcs)[-1])[0])
+    return str(getattr(function, "__name__", "") or getattr(function, "method", ""))
+
+
+def step(
+    function: Any, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, **kw: Any
+) -> Step:
+    """Apply the rule of a function.
+
+    Parameters
+    ----------
+    function : callable
+        As it stands in the task.
+    arguments : sequence
+        Positional arguments; a :class:`Size` for each that is another step's result.
+    inputs : sequence of Size
+        Results of other steps among the arguments, however nested.
+    known : Size or None
+        What is noted of the result's array.
+    **kw
+        Keyword arguments.
+    """
+    base, bound = unwrap(function)
+    if "enforce_dtype_function" in kw:
+        base, bound = unwrap(kw["enforce_dtype_function"])
+    keywords = {**bound, **kw}
+    name = name_of(base)
+    composed = isinstance(base, _COMPOSED)
+    package = str(getattr(base, "__module__", None) or "").partition(".")[0]
+    rule = None if composed or package not in _KNOWN_PACKAGES else _RULES.get(name)
+    if rule is None and (isinstance(base, np.ufunc) or _is_operator(base)):
+        rule = _elementwise
+    if rule is None:
+        rule = _flox(base) or _unknown
+    return rule(name, arguments, inputs, known, keywords)
+
+
+def _is_operator(function: Any) -> bool:
+    return getattr(function, "__module__", None) in _MODULES_OF_OPERATORS
+
+
+def _on_card(known: Size | None, inputs: Sequence[Size]) -> bool:
+    return bool(known and known.card) or any(value.card for value in inputs)
+
+
+def _result(known: Size | None, inputs: Sequence[Size]) -> Size:
+    card = _on_card(known, inputs)
+    if known is None:
+        return Size(None, None, 0, card)
+    return known if known.card == card else Size(known.nbytes, known.shape, known.itemsize, card)
+
+
+def _total(inputs: Sequence[Size]) -> int:
+    return sum(value.nbytes or 0 for value in inputs)
+
+
+def _unknown(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    out = _result(known, inputs)
+    largest = max((value.on_card for value in inputs), default=0)
+    guess = max(largest, out.on_card) if inputs else 0
+    # made of host values, it has to come to the card
+    uploaded = out.on_card if inputs and not any(value.card for value in inputs) else 0
+    return Step(out, guess=guess, uploaded=uploaded, doubtful="keepdims" in kw)
+
+
+def _elementwise(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    return Step(_result(known, inputs))
+
+
+def _broadcast(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    """A constant array of dask: one element in host memory, shown many times."""
+    out = _result(known, inputs)
+    return Step(Size(out.itemsize, out.shape, out.itemsize, card=False))
+
+
+def _no_data(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    return Step(Size(0))
+
+
+def _get(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    whole = arguments[0] if arguments else None
+    if not isinstance(whole, Size) or whole.source is not None:
+        source = whole.source if isinstance(whole, Size) else whole
+        out = _result(known, ())
+        return _read(source, out)
+    if len(arguments) > 1 and isinstance(arguments[1], Size):  # chosen by a mask or numbers
+        return Step(Size(whole.nbytes, None, whole.itemsize, whole.card))
+    out = _result(known, inputs)
+    index = arguments[1] if len(arguments) > 1 else None
+    if known is None or known.nbytes is None:
+        out = _sliced(whole, index)
+    if out.nbytes is None or whole.nbytes is None:
+        return Step(out)
+    if _is_basic(index) and 2 * out.nbytes > whole.nbytes:  # smaller parts are copied
+        return Step(Size(whole.nbytes, out.shape, out.itemsize, whole.card), view=0)
+    return Step(out)
+
+
+def _is_basic(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or isinstance(part, (slice, int, np.integer)) for part in parts)
+
+
+def _sliced(whole: Size, index: Any) -> Size:
+    """Size of a part given by slices and numbers; at most the whole elsewhere."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if whole.shape is None or len(parts) != len(whole.shape) or not _is_basic(index):
+        return Size(whole.nbytes, None, whole.itemsize, whole.card)
+    shape = [
+        len(range(*part.indices(length)))
+        for part, length in zip(parts, whole.shape, strict=True)
+        if isinstance(part, slice)
+    ]
+    return array_size(tuple(shape), whole.itemsize, whole.card)
+
+
+def _read(source: Any, out: Size) -> Step:
+    """Reading from a store: what is decoded has the stored type, unpacked it may be larger."""
+    if isinstance(source, np.ndarray):
+        return Step(out, uploaded=out.on_card)
+    stored = getattr(source, "stored", None)
+    itemsize = np.dtype(stored).itemsize if isinstance(stored, str) else out.itemsize
+    amount = 0 if out.shape is None else math.prod(out.shape) * itemsize
+    scratch = 0
+    if out.card and getattr(source, "packing", None) is not None:
+        scratch = amount + 2 * (out.nbytes or 0)
+    return Step(out, scratch, read=amount, uploaded=amount if out.card else 0)
+
+
+def _view(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    out = _result(known, inputs)
+    if not arguments or not isinstance(arguments[0], Size):
+        return Step(out)
+    whole = arguments[0]
+    return Step(Size(whole.nbytes, out.shape, out.itemsize, whole.card), view=0)
+
+
+def _join(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    out = _result(known, inputs)
+    if out.nbytes is None and inputs:
+        unknown = any(value.nbytes is None for value in inputs)
+        out = Size(None if unknown else _total(inputs), None, inputs[0].itemsize, out.card)
+    # dask joins along one axis after the other, also where there is one chunk along it
+    one_axis = name in ("concatenate", "stack") or (out.shape is not None and len(out.shape) < 2)
+    return Step(out, scratch=0 if one_axis else out.on_card)
+
+
+def _gather(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    if any(value.nbytes is None for value in inputs):
+        return Step(Size(None, None, 0, _on_card(known, inputs)))
+    out = Size(_total(inputs), None, 0, _on_card(known, inputs))
+    # results of one chunk are copied, several are concatenated axis by axis
+    return Step(out, scratch=out.on_card if len(inputs) > 1 else 0)
+
+
+def _upload(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    out = _result(known, inputs)
+    if any(value.card for value in inputs):
+        return Step(out)
+    return Step(out, uploaded=out.on_card)
+
+
+def _download(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    if known is None:
+        return Step(Size(_total(inputs) if inputs else None))
+    return Step(Size(known.nbytes, known.shape, known.itemsize, card=False))
+
+
+def _reduce_chunk(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    arrays, scratch = _CHUNK_REDUCTIONS[name]
+    whole = arguments[0] if arguments and isinstance(arguments[0], Size) else None
+    axis = kw.get("axis")
+    if whole is None or whole.shape is None or not isinstance(axis, tuple):
+        return _unknown(name, arguments, inputs, known, kw)
+    itemsize = max(whole.itemsize, 8) if kw.get("dtype") is None else np.dtype(kw["dtype"]).itemsize
+    if arrays > 1:
+        itemsize = max(itemsize, 8)
+        scratch *= max(1.0, itemsize / max(whole.itemsize, 1)) if name == "moment_chunk" else 1
+    if name_of(unwrap(kw.get("sum"))[0]).startswith("nan"):
+        scratch += 1.25  # a copy with the missing values filled, and a mask
+    shape = tuple(1 if i in axis else length for i, length in enumerate(whole.shape))
+    one = array_size(shape, itemsize, _on_card(known, inputs))
+    out = Size((one.nbytes or 0) * arrays, shape, itemsize, one.card)
+    return Step(out, scratch=int(scratch * whole.on_card) + (out.on_card if arrays > 1 else 0))
+
+
+def _fold(function: Any, values: int) -> float:
+    """Most memory of combining `values` partials pairwise, in partials, the outcome included.
+
+    A pair is concatenated, then reduced; in the tree, outcomes of the left wait for the right.
+    """
+    if values < 2:
+        return 0.0
+    base = _PAIR.get(name_of(unwrap(function)[0]), _OTHER_PAIR)
+    levels = math.ceil(math.log2(values))
+    return base if levels == 1 else base + levels
+
+
+def _combined(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    """A step of a rewritten reduction: as large as one of its partials, or as noted."""
+    partials = [value for value in arguments if isinstance(value, Size)]
+    if name in ("gather_nodes", "collect"):
+        if any(value.nbytes is None for value in partials):
+            return Step(Size(None, None, 0, _on_card(None, inputs)))
+        return Step(Size(_total(partials), None, 0, _on_card(None, inputs)))
+    values = len(arguments[4]) if name == "finish_gathered" else len(partials)
+    one = max((value.on_card for value in partials), default=0)
+    if name == "finish_gathered":
+        one //= max(1, values)
+    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
+    out = largest if known is None or not name.startswith("finish_") else _result(known, inputs)
+    most = _fold(arguments[0], values) * one
+    if name == "gather_one":
+        most = (_fold(arguments[0], min(values, 2)) + 1) * one
+    elif name.startswith("finish_"):
+        most = max(most, (1 + _FINISH) * one)
+    return Step(out, scratch=max(0, int(most) - out.on_card))
+
+
+def _scanned(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    """A step of a rewritten scan: as large as a total, which is one slice of a chunk."""
+    partials = [value for value in arguments if isinstance(value, Size)]
+    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
+    if name == "block_total" and largest.shape is not None:
+        shape = tuple(1 if i == arguments[0] else n for i, n in enumerate(largest.shape))
+        return Step(array_size(shape, largest.itemsize, largest.card))
+    if name == "gathered_prefixes":
+        return Step(Size(largest.nbytes, None, largest.itemsize, largest.card))
+    out = _result(known, inputs) if known is not None else largest
+    smallest = min((value.on_card for value in partials), default=0)
+    return Step(out, scratch=2 * smallest)
+
+
+def _flox(function: Any) -> Callable[..., Step] | None:
+    stages = (function.first, *function.funcs) if isinstance(function, _COMPOSED) else (function,)
+    bases = [unwrap(stage) for stage in stages]
+    for base, bound in bases:
+        if str(getattr(base, "__module__", "")).startswith("flox"):
+            return functools.partial(_grouped, name_of(base), bound)
+    return None
+
+
+def _grouped(
+    stage: str,
+    bound: dict[str, Any],
+    name: str,
+    arguments: Sequence[Any],
+    inputs: Sequence[Size],
+    known: Size | None,
+    kw: Any,
+) -> Step:
+    """Flox's stages: dictionaries of one array for each intermediate, its last axis the groups."""
+    values = {**bound, **kw}
+    card = _on_card(known, inputs)
+    largest = max((value.on_card for value in inputs), default=0)
+    if stage == "_aggregate" and known is not None:
+        return Step(_result(known, inputs), scratch=2 * largest)
+    source = max(inputs, key=lambda value: value.nbytes or 0, default=Size(None))
+    if source.nbytes is None:
+        return Step(Size(None, None, 0, card))
+    functions = values.get("func") or getattr(values.get("agg"), "chunk", ()) or ()
+    arrays = max(1, len(functions) if isinstance(functions, (list, tuple)) else 1)
+    groups = values.get("unique_groups")
+    if groups is None and values.get("reindex"):
+        groups = values.get("expected_groups")
+    if stage == "chunk_reduce" and source.shape:
+        along = source.shape[-1] if groups is None else len(groups)
+        nbytes = math.prod(source.shape[:-1]) * along * max(8, source.itemsize) * arrays
+        shape: tuple[int, ...] | None = (*source.shape[:-1], along)
+        return Step(Size(nbytes, shape, 8, card), scratch=2 * largest)
+    if stage == "reindex_intermediates" and source.shape and groups is not None:
+        nbytes = math.prod(source.shape[:-1]) * len(groups) * 8 * arrays
+        return Step(Size(nbytes, (*source.shape[:-1], len(groups)), 8, card), scratch=largest)
+    return Step(Size(source.nbytes, source.shape, source.itemsize, card), scratch=2 * largest)
+
+
+_RULES: dict[str, Callable[..., Step]] = {
+    **dict.fromkeys(_CHUNK_REDUCTIONS, _reduce_chunk),
+    **dict.fromkeys(_GETTERS, _get),
+    **dict.fromkeys(_VIEWS, _view),
+    **dict.fromkeys(_JOINS, _join),
+    **dict.fromkeys(_GATHERS, _gather),
+    **dict.fromkeys(_UPLOADS, _upload),
+    **dict.fromkeys(_DOWNLOADS, _download),
+    **dict.fromkeys(_ELEMENTWISE, _elementwise),
+    **dict.fromkeys(_NO_DATA, _no_data),
+    "_broadcast_trick_inner": _broadcast,
+    **dict.fromkeys(
+        (
+            "combine_node",
+            "gather_nodes",
+            "gather_one",
+            "collect",
+            "finish_local",
+            "finish_gathered",
+            "finish_reduced",
+        ),
+        _combined,
+    ),
+    **dict.fromkeys(
+        ("block_total", "fold_totals", "prefix", "add_offset", "gathered_prefixes"), _scanned
+    ),
+}

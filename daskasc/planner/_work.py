@@ -1,0 +1,258 @@
+"""What every task of a planned graph makes and needs, without running any.
+
+A fused task is walked step by step in dask's own order, counting the memory of values that later
+steps still need::
+
+    read x       x              |  2 chunks
+    x * 2        x  x*2         |  <- the most: peak of the task
+    sqrt            x*2  sqrt   |
+    sum                  sqrt s |
+
+Views count as the memory that they keep. Tasks of one array whose steps have the same sizes are
+alike, so each kind is walked once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef, _execute_subgraph
+from dask.order import order
+from dask.typing import Key
+
+from daskasc.collectives import Gang, collect
+from daskasc.planner._rules import Step, step
+from daskasc.planner._sizes import Size, Sizes
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a task makes and needs; all but `out` in bytes.
+
+    Attributes
+    ----------
+    out : Size
+        The result.
+    peak : int
+        Most card memory while it runs, its result included and its arguments not.
+    sure : int
+        The same without guesses about functions that are not known.
+    host : int
+        Most host memory while it runs, counted as `peak`.
+    read, uploaded : int
+        Read from stores; brought from host to card.
+    """
+
+    out: Size
+    peak: int = 0
+    sure: int = 0
+    host: int = 0
+    read: int = 0
+    uploaded: int = 0
+
+    @property
+    def scratch(self) -> int:
+        """Card memory that is free again when the task ends."""
+        return max(0, self.peak - self.out.on_card)
+
+
+class Estimate:
+    """Work of the tasks of a graph.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        What is known of the arrays.
+    graph : mapping
+        The planned graph.
+    keys : iterable of Key
+        Its keys, inputs before users.
+    """
+
+    def __init__(self, sizes: Sizes, graph: Mapping[Key, GraphNode], keys: Iterable[Key]) -> None:
+        self.sizes = sizes
+        self._alike: dict[Any, Work] = {}
+        self._orders: dict[Any, list[Key]] = {}
+        self.work: dict[Key, Work] = {}
+        self.inputs: dict[Key, Size] = {}
+        for key in keys:
+            node = graph[key]
+            work = self._node(key, node, self.size)
+            if isinstance(node, Task) and node.func is collect:
+                work = self._collected(node, work)
+            self.work[key] = work
+
+    def size(self, key: Key) -> Size:
+        """Size of another task's result, or of data that are there already."""
+        if key in self.work:
+            return self.work[key].out
+        if key not in self.inputs:
+            self.inputs[key] = self.sizes.chunk(key) or Size(None)
+        return self.inputs[key]
+
+    def _collected(self, node: Task, work: Work) -> Work:
+        """The owner of a collective gets what all members brought in, the others nothing."""
+        gang: Gang = node.args[2]
+        if node.args[3] != gang.owner:
+            return Work(Size(0))
+        partials = [self.size(key) for key in gang.partial_keys]
+        if gang.op != "gather":
+            partials = partials[:1]
+        nbytes = sum(partial.nbytes or 0 for partial in partials)
+        out = replace(work.out, nbytes=nbytes, shape=None)
+        return Work(out, out.on_card, out.on_card, out.on_host)
+
+    def _node(self, key: Key, node: GraphNode, value: Callable[[Key], Size]) -> Work:
+        if isinstance(node, DataNode):
+            return Work(self._literal(key, node.value))
+        if isinstance(node, Alias):
+            return Work(value(node.target))
+        if not isinstance(node, Task):
+            return Work(self.sizes.chunk(key) or Size(None))
+        if _is_fused(node):
+            return self._fused(key, node, value)
+        found = self._call(node, value, self.sizes.chunk(key))
+        return _as_work(found)
+
+    def _literal(self, key: Key, literal: Any) -> Size:
+        known = self.sizes.chunk(key)
+        if known is not None:
+            return known
+        nbytes, shape = getattr(literal, "nbytes", 0), getattr(literal, "shape", None)
+        if shape is None or not hasattr(literal, "dtype"):
+            return Size(0)
+        held = int(nbytes) if type(literal).__module__ == "numpy" else 0
+        return Size(held, tuple(shape), literal.dtype.itemsize, source=literal)
+
+    def _call(self, node: Task, value: Callable[[Key], Size], known: Size | None) -> Step:
+        inputs = [value(key) for key in node.dependencies]
+        keywords = {name: _plain(argument, value) for name, argument in node.kwargs.items()}
+        arguments = [_plain(argument, value) for argument in node.args]
+        return step(node.func, arguments, inputs, known, **keywords)
+
+    def _fused(self, key: Key, node: Task, value: Callable[[Key], Size]) -> Work:
+        inner, outkey, inkeys = node.args[0], node.args[1], node.args[2]
+        given: dict[Key, Size] = {}
+        for name, argument in zip(inkeys, node.args[3:], strict=True):
+            given[name] = _plain(argument, value, as_size=True)
+        places = {name: self.sizes.located(name, key) for name in inner}
+        alike = None
+        known = [self.sizes.chunk(place) for place in places.values()]
+        if all(known) and not any(map(_is_fused, inner.values())):
+            alike = (*_names((key, *inner)), *known, *given.values())
+            if alike in self._alike:
+                return self._alike[alike]
+        work = _Walk(self, inner, outkey, given, places).run(self._order(inner, given))
+        if alike is not None:
+            self._alike[alike] = work
+        return work
+
+    def _order(self, inner: Mapping[Key, GraphNode], given: Mapping[Key, Size]) -> list[Key]:
+        names = tuple(inner)
+        if names not in self._orders:
+            ranks = order({**inner, **{name: DataNode(None, 0) for name in given}})
+            self._orders[names] = sorted(inner, key=ranks.__getitem__)
+        return self._orders[names]
+
+
+class _Walk:
+    """Walks the steps of one fused task."""
+
+    def __init__(
+        self,
+        estimate: Estimate,
+        inner: Mapping[Key, GraphNode],
+        outkey: Key,
+        given: Mapping[Key, Size],
+        places: Mapping[Key, Key],
+    ) -> None:
+        self._estimate = estimate
+        self._inner = inner
+        self._outkey = outkey
+        self._places = places
+        self._values: dict[Key, Size] = dict(given)
+        # the step that made the memory which a value lies in; None for arguments
+        self._maker: dict[Key, Key | None] = dict.fromkeys(given)
+        self._made: dict[Key, Size] = {}
+
+    def run(self, steps: list[Key]) -> Work:
+        users = Counter(d for node in self._inner.values() for d in node.dependencies)
+        users[self._outkey] += 1
+        peak = sure = host = read = uploaded = 0
+        for name in steps:
+            work = self._step(name)
+            card = sum(size.on_card for size in self._made.values())
+            peak = max(peak, card + work.peak)
+            sure = max(sure, card + work.sure)
+            host = max(host, sum(size.on_host for size in self._made.values()) + work.host)
+            read += work.read
+            uploaded += work.uploaded
+            self._values[name] = work.out
+            maker = self._maker[name]
+            if maker == name:
+                self._made[name] = work.out
+            for dependency in self._inner[name].dependencies:
+                users[dependency] -= 1
+                if not users[dependency]:
+                    self._drop(dependency)
+        return Work(self._values[self._outkey], peak, sure, host, read, uploaded)
+
+    def _step(self, name: Key) -> Work:
+        node, estimate = self._inner[name], self._estimate
+        self._maker[name] = name
+        if isinstance(node, Alias):
+            self._maker[name] = self._maker.get(node.target)
+            return Work(self._values[node.target])
+        if not isinstance(node, Task) or _is_fused(node):
+            return estimate._node(self._places[name], node, self._values.__getitem__)
+        known = estimate.sizes.chunk(self._places[name])
+        found = estimate._call(node, self._values.__getitem__, known)
+        if found.view is not None and isinstance(node.args[found.view], (TaskRef, Alias)):
+            self._maker[name] = self._maker.get(_key_of(node.args[found.view]))
+            return Work(found.out, found.scratch + found.guess, found.scratch, 0, found.read)
+        return _as_work(found)
+
+    def _drop(self, name: Key) -> None:
+        maker = self._maker.pop(name, None)
+        if maker is not None and maker not in self._maker.values():
+            self._made.pop(maker, None)
+
+
+def _as_work(found: Step) -> Work:
+    out = found.out
+    peak = out.on_card + found.scratch + found.guess
+    sure = found.scratch + (0 if found.doubtful else out.on_card)
+    host = max(out.on_host, found.read if out.card else 0)
+    return Work(out, peak, sure, host, found.read, found.uploaded)
+
+
+def _is_fused(node: GraphNode) -> bool:
+    return isinstance(node, Task) and node.func is _execute_subgraph
+
+
+def _key_of(reference: Any) -> Key:
+    key: Key = reference.target if isinstance(reference, Alias) else reference.key
+    return key
+
+
+def _plain(argument: Any, value: Callable[[Key], Size], as_size: bool = False) -> Any:
+    """Argument of a call: sizes in the place of other results, literals as they are."""
+    if isinstance(argument, (TaskRef, Alias)):
+        return value(_key_of(argument))
+    if isinstance(argument, DataNode):
+        argument = argument.value
+    if not as_size:
+        return argument
+    shape, dtype = getattr(argument, "shape", None), getattr(argument, "dtype", None)
+    if shape is None or dtype is None:
+        return Size(0)
+    held = int(argument.nbytes) if type(argument).__module__ == "numpy" else 0
+    return Size(held, tuple(shape), dtype.itemsize, source=argument)
+
+
+def _names(keys: Iterable[Key]) -> Iterator[Any]:
+    for key in keys:
+        yield key[0] if isinstance(key, tuple) else key

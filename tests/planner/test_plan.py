@@ -1,0 +1,181 @@
+"""Plans: counts, bytes and projected memory, without a cluster and without running anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+import daskasc
+from daskasc.errors import ConfigurationError, InputError
+from tests.planner.cards import on_cards
+
+KIB = 1024
+
+
+def never(block):
+    raise AssertionError("a plan runs nothing")
+
+
+def test_a_mean_over_cards():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    plan = daskasc.plan(x.mean(axis=0), cards=4)
+    chunk, partial = 4 * 16 * 16 * 8, 2 * 16 * 16 * 8
+    assert plan.cards == 4
+    assert plan.chunks == (4, 4, 4, 4)
+    assert plan.kinds == {"chunk": 16, "combine": 5, "collective": 13, "gather": 1}
+    assert plan.tasks == 35
+    (one,) = plan.collectives
+    assert (one.name, one.operation, one.count, one.nbytes) == ("mean", "gather", 1, 3 * partial)
+    assert plan.bytes_host_to_device == 16 * chunk
+    assert plan.bytes_between_cards == 3 * partial
+    assert plan.bytes_read == 0
+    assert plan.unknown == {}
+    assert plan.fits is None
+    # a chunk, its partial result, and those of the chunks in flight
+    assert all(peak.total >= chunk + partial for peak in plan.peaks)
+    assert plan.peak_device_bytes <= chunk + 16 * partial
+
+
+def test_elementwise_work_moves_nothing_and_keeps_its_result():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    plan = daskasc.plan(da.sqrt(x * 2 + 1), cards=4, persist=True)
+    chunk = 4 * 16 * 16 * 8
+    assert plan.kinds == {"chunk": 16}
+    assert plan.bytes_between_cards == 0
+    assert [peak.stored for peak in plan.peaks] == [4 * chunk] * 4
+    # besides the last result its argument, and the argument's argument
+    assert [peak.total for peak in plan.peaks] == [5 * chunk] * 4
+    collected = daskasc.plan(da.sqrt(x * 2 + 1), cards=4)
+    assert collected.kinds == {"chunk": 16, "gather": 1}
+    assert collected.bytes_between_cards == 12 * chunk
+    assert collected.peak_device_bytes == 3 * 16 * chunk
+
+
+def test_several_collections_share_their_chunks():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    total, highest = daskasc.plan(x.sum(axis=0), cards=4), daskasc.plan(x.max(axis=0), cards=4)
+    both = daskasc.plan(x.sum(axis=0), {"highest": x.max(axis=0)}, cards=4)
+    assert [one.name for one in both.collectives] == ["max", "sum"]
+    assert both.tasks < total.tasks + highest.tasks
+    assert both.bytes_host_to_device == total.bytes_host_to_device
+    assert sorted(both.kinds) == ["chunk", "collective", "combine", "gather"]
+
+
+def test_bytes_of_a_store(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=(40, 10), chunks=(4, 10), dtype="f4")
+    stored[:] = 1
+    x = daskasc.from_zarr(tmp_path / "x.zarr")
+    plan = daskasc.plan(x.sum(axis=0), cards=2)
+    assert plan.kinds["read"] == 10
+    assert plan.bytes_read == plan.bytes_host_to_device == 40 * 10 * 4
+    assert plan.peak_host_bytes > 0
+
+
+def test_xarray_objects_and_the_accessor():
+    xr = pytest.importorskip("xarray")
+    import daskasc.xr
+
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    array = xr.DataArray(x, dims=("time", "y", "x"), name="t")
+    plan = daskasc.plan(array.mean("time"), cards=4)
+    assert plan.chunks == (4, 4, 4, 4)
+    assert array.mean("time").npu.plan(cards=4).kinds == plan.kinds
+    both = xr.Dataset({"a": array, "b": array * 2}).mean("time").npu.plan(cards=4, persist=True)
+    assert [one.count for one in both.collectives] == [2]
+
+
+def test_no_function_of_the_graph_is_called():
+    x = da.ones((8, 8), chunks=(2, 8)).map_blocks(never, dtype="f8", meta=np.empty((0, 0)))
+    assert daskasc.plan(x.sum(), x + 1, cards=2).tasks > 0
+
+
+def test_unknown_sizes_are_said():
+    x = on_cards((64, 16), (4, 16))
+    plan = daskasc.plan(x[x > 0] * 2, cards=2, persist=True)
+    assert sum(plan.unknown.values()) == 16
+    assert "size unknown" in str(plan)
+
+
+def test_memory_and_spilling():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    assert daskasc.plan(x, cards=2, memory="1MiB").fits is True
+    tight = daskasc.plan(x, cards=2, memory=8 * KIB)
+    assert tight.fits is False
+    assert "cannot hold" in str(tight)
+    with dask.config.set(array_optimize=daskasc.Planner(2, capacity=64 * KIB, stored_limit=KIB)):
+        spilling = daskasc.plan(x, persist=True)
+    assert spilling.cards == 2
+    assert spilling.fits is True
+    assert spilling.spill_bytes == spilling.peaks[0].stored - KIB
+    assert "will spill about" in str(spilling)
+    assert spilling.peak_device_bytes < max(peak.total for peak in spilling.peaks)
+
+
+def test_text_and_html():
+    plan = daskasc.plan(on_cards((64, 16), (4, 16)).mean(axis=0), cards=2)
+    text, html = str(plan), plan._repr_html_()
+    assert text.startswith("plan for 2 cards: ")
+    assert "collective mean: 1 x gather" in text
+    assert text.splitlines()[-1].split()[0] == "1"
+    assert html.count("<tr>") == 3
+    assert "collective mean" in html
+
+
+def test_wrong_input():
+    x = da.ones(8, chunks=4)
+    with pytest.raises(ConfigurationError, match=r"no cluster is open.*plan\(x, cards=8\)"):
+        daskasc.plan(x)
+    for cards in (0, -1, 2.5, True, "4"):
+        with pytest.raises(ConfigurationError, match="allowed: integers >= 1"):
+            daskasc.plan(x, cards=cards)
+    for memory in ("much", -5, 0):
+        with pytest.raises(ConfigurationError, match="memory is"):
+            daskasc.plan(x, cards=2, memory=memory)
+    for nothing in ((), (np.ones(3),), (3, "a")):
+        with pytest.raises(InputError, match="plan takes dask collections"):
+            daskasc.plan(*nothing, cards=2)
+
+
+def test_delayed_functions_are_counted_but_not_planned():
+    plan = daskasc.plan(dask.delayed(len)([1, 2]), da.ones(8, chunks=4), cards=2)
+    assert plan.kinds["unplanned"] >= 1
+
+
+def test_planning_leaves_the_collection_as_it_was():
+    x = on_cards((64, 16), (4, 16)).mean(axis=0)
+    before = dict(x.dask.layers)
+    daskasc.plan(x, cards=4)
+    assert dict(x.dask.layers) == before
+
+
+def test_planning_imports_no_torch():
+    code = (
+        "import sys, dask.array as da, daskasc\n"
+        "daskasc.plan(da.ones((64, 4), chunks=(4, 4)).mean(axis=0), cards=4)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("chunks", [50, 500])
+def test_cost_grows_with_the_number_of_chunks_only(chunks):
+    x = on_cards((2 * chunks, 4), (2, 4))
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        daskasc.plan((x - x.mean(axis=0)).std(axis=0), cards=4)
+    finally:
+        sys.setprofile(None)
+    assert calls < 3000 * chunks
