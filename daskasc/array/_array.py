@@ -23,6 +23,7 @@ from daskasc import _callers, _handoff, config, device
 from daskasc.array import (
     _advice,
     _dispatch,
+    _guard,
     _indexing,
     _interchange,
     _layout,
@@ -176,7 +177,8 @@ class AscendArray(NumPyMethods, Scalar):
         """Imaginary parts, a view; for real dtypes zeros that cannot be written, as NumPy's."""
         if self._t.is_complex():
             return wrap(self._t.imag)
-        return wrap(_readonly.freeze(torch.zeros_like(self._t)))
+        with _guard.active():
+            return wrap(_readonly.freeze(torch.zeros_like(self._t)))
 
     @imag.setter
     def imag(self, value: Any) -> None:

@@ -47,6 +47,7 @@ _KERNEL = {
     "linalg_multi_dot": "matmul",
 }
 _MAKERS = frozenset("empty zeros ones full".split())
+_FILLERS = frozenset("zeros_like ones_like full_like zero fill".split())
 _inside = threading.local()
 
 
@@ -87,6 +88,8 @@ class _Mode(torch.overrides.TorchFunctionMode):
             name = _KERNEL.get(name) or name.rstrip("_")
         if name in _MAKERS and kwargs.get("dtype") in _SIGNED:
             return _made_signed(func, name, args, kwargs)
+        if name in _FILLERS and kwargs.get("dtype", getattr(args[0], "dtype", None)) in _SIGNED:
+            return _filled_signed(func, name, args, kwargs)
         rows = self._table.get(name)
         if rows is None:
             return func(*args, **kwargs)
@@ -95,10 +98,11 @@ class _Mode(torch.overrides.TorchFunctionMode):
             return func(*args, **kwargs)
         dtype, tensor = subject
         if name == "sum" and kwargs.get("dtype") is not None:
-            # documented: the argument is not supported
+            # documented: the argument is not supported; sums of integers are int64 without it
             kwargs = dict(kwargs)
             dtype = kwargs.pop("dtype")
-            args = (args[0].to(dtype), *args[1:])
+            converted = (args[0].to(dtype), *args[1:])
+            return self.__torch_function__(func, types, converted, kwargs).to(dtype)
         if tensor.ndim > self._most_axes.get(name, tensor.ndim):
             raise MissingKernel(name, f"{tensor.ndim} axes")
         row = rows.get(_NUMPY[dtype].name)
@@ -133,11 +137,31 @@ def _made_signed(func: Any, name: str, args: Any, kwargs: Any) -> Any:
     dtype = kwargs["dtype"]
     if name == "full":
         value = args[1] if len(args) > 1 else kwargs.get("fill_value")
-        bits = torch.iinfo(dtype).bits
-        wrapped = (int(value) + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
-        args = (args[0] if args else kwargs["size"], wrapped)
+        args = (args[0] if args else kwargs["size"], _wrapped(value, dtype))
         kwargs = {k: v for k, v in kwargs.items() if k not in ("fill_value", "size")}
     return func(*args, **{**kwargs, "dtype": _SIGNED[dtype]}).view(dtype)
+
+
+def _filled_signed(func: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """Fill a tensor of unsigned integers, or one made like another, by its signed view."""
+    tensor, *rest = args
+    dtype = kwargs.get("dtype") or tensor.dtype
+    signed = _SIGNED[dtype]
+    if rest and not isinstance(rest[0], torch.Tensor):
+        rest[0] = _wrapped(rest[0], dtype)
+    elif rest:
+        rest[0] = rest[0].to(dtype).view(signed)
+    if name in ("zero", "fill"):
+        func(tensor.view(signed), *rest, **kwargs)
+        return tensor
+    like = tensor.view(signed) if tensor.dtype is dtype else tensor
+    return func(like, *rest, **{**kwargs, "dtype": signed}).view(dtype)
+
+
+def _wrapped(value: Any, dtype: Any) -> int:
+    """Signed integer of the same bits as an element of `dtype`."""
+    bits = torch.iinfo(dtype).bits
+    return (int(value) + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
 def _by_bits(func: Any, name: str, dtype: Any, args: Any, kwargs: Any) -> Any:

@@ -117,8 +117,9 @@ def plain(tensor: Any) -> Any:
 def adopt(tensor: Any) -> Any:
     """Tensor for an array to keep: on this process's card, of a dtype that NumPy knows."""
     device.numpy_dtype(tensor.dtype)
-    check_place(tensor)
-    return _readonly.like(plain(tensor), tensor)
+    made = plain(tensor)
+    check_place(made)
+    return _readonly.like(made, tensor)
 
 
 def check_place(tensor: Any) -> None:
@@ -220,6 +221,7 @@ def _shared(tensor: Any, copy: bool | None) -> Any:
 
 
 def _from_host_tensor(tensor: Any, copy: bool | None) -> Any:
+    device.numpy_dtype(tensor.dtype)
     return _from_host(device.host_view(tensor), copy)
 
 

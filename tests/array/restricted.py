@@ -25,6 +25,8 @@ KERNELS = {
     "linalg_slogdet": "_linalg_slogdet",
     "scatter_reduce": "scatter_reduce",
 }
+# which fill tensors of unsigned integers, or new ones: noted beside the table
+FILLERS = "zeros ones full zeros_like ones_like full_like zero fill".split()
 
 
 class MissingKernel(AssertionError):
@@ -48,6 +50,8 @@ def _kernels() -> dict[str, frozenset[str]]:
                 names += kernels.split()
         for name in names:
             missing.setdefault(name, set()).update(rows)
+    for name in FILLERS:
+        missing.setdefault(name, set()).update(capabilities.UNSIGNED)
     return {name: frozenset(dtypes) for name, dtypes in missing.items()}
 
 
@@ -65,6 +69,9 @@ class Kernels(TorchDispatchMode):
         missing = self._missing.get(name)
         if missing is not None:
             tensors = [value for value in args if isinstance(value, torch.Tensor)]
+            made = (kwargs or {}).get("dtype")
+            if name in FILLERS and made is not None:
+                tensors = [torch.empty(0, dtype=made)]
             if name == "where":
                 tensors = tensors[1:]
             if tensors:

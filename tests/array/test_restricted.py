@@ -11,8 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import daskasc.array as namespace
 from daskasc import device
-from daskasc.array import from_numpy
+from daskasc.array import _guard, from_numpy
 from daskasc.device import capabilities
 
 from .coverage_examples import EXAMPLES, arrays
@@ -190,7 +191,6 @@ def test_fallback_modes() -> None:
 
 
 def test_what_was_written_halfway_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from daskasc.array import _guard
     from daskasc.array._dispatch import TABLE
 
     right = TABLE[np.put]
@@ -258,8 +258,6 @@ def test_bools_sort_on_the_card() -> None:
 
 
 def test_kernels_inside_functions_of_other_names() -> None:
-    from daskasc.array import _guard
-
     torch = device.torch()
     double = torch.ones((2, 2), dtype=torch.float64)
     both = torch.ones((2, 2), dtype=torch.complex64)
@@ -284,3 +282,97 @@ def test_ranges_are_kept_to_the_kernels() -> None:
     for call in ("arange(0.5, 3.25, 0.5)", "linspace(0, 1, 7)", "arange(5)", "eye(3, k=1)"):
         env = {"np": np, "xp": xp}
         assert_same(eval(f"np.{call}", env), eval(f"xp.{call}", env))
+
+
+def test_sums_keep_their_dtype() -> None:
+    # the card's sum has no dtype argument, and without it integers become int64
+    torch = device.torch()
+    for dtype in (torch.int8, torch.int16, torch.int32, torch.uint8, torch.float16):
+        with _guard.active():
+            found = torch.sum(torch.ones((2, 3), dtype=dtype), dim=-1, dtype=dtype)
+        assert found.dtype is dtype
+        assert found.tolist() == [3, 3]
+    for dtype in DTYPES:
+        x, y = finite(dtype), finite(dtype, seed=1)
+        check(np.vecdot, x, y)
+        check(np.vecdot, x, y[0])
+        check(lambda a, d=dtype: a.sum(axis=0, dtype=d), x)
+        check(lambda a: np.add.reduce(a, axis=1, dtype="u2"), finite("u1"))
+
+
+@pytest.mark.parametrize("dtype", ["u2", "u4", "u8"])
+def test_unsigned_integers_are_filled(dtype: str) -> None:
+    most = np.iinfo(dtype).max
+    x = np.array([[1, 2], [3, most]], dtype)
+    for call in ("zeros_like(x)", "ones_like(x)", "full_like(x, most)", "full((2, 2), most, dt)"):
+        env = {"most": most, "dt": dtype}
+        expected = eval(f"np.{call}", {"np": np, "x": x, **env})
+        assert_same(expected, eval(f"xp.{call}", {"xp": namespace, "x": from_numpy(x), **env}))
+    for make in (namespace.zeros, namespace.ones, namespace.eye):
+        assert make(2, dtype=dtype).dtype == dtype
+    check(lambda a: a.imag, x)
+
+    def fill(a: Any) -> Any:
+        a = a.copy()
+        a[0] = most
+        a[:, 1:].fill(7)
+        return a
+
+    check(fill, x)
+    torch = device.torch()
+    with _guard.active():
+        tensor = from_numpy(x)._t
+        assert (tensor.zero_() == 0).all()
+        assert (tensor.fill_(3).view(getattr(torch, f"int{tensor.itemsize * 8}")) == 3).all()
+        assert tensor.fill_(torch.tensor(4)).tolist() == [[4, 4], [4, 4]]
+        wide = torch.full_like(torch.ones(2), most, dtype=tensor.dtype)
+        assert wide.tolist() == [most] * 2
+
+
+MADE = [n for n, lines in EXAMPLES.items() if n in ON_CARD and not any(map(uses_arrays, lines))]
+
+
+@pytest.mark.parametrize("name", sorted({*MADE, *NAMESPACE_ONLY} - {"frombuffer"}))
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_names_of_the_package(name: str, precision: str, values: dict[str, Any]) -> None:
+    """Functions that make arrays, and those that NumPy does not dispatch."""
+    host = {k: single(v) if precision == "single" else v for k, v in arrays().items()}
+    for line in EXAMPLES[name]:
+        expected = eval(line, {**values, "xp": np, **host})
+        card = {k: from_numpy(v) for k, v in host.items()}
+        assert_same(expected, eval(line, {**values, "xp": namespace, **card}), zeros=False)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("policy", ["numpy", "device"])
+def test_functions_of_the_standard(dtype: str, policy: str) -> None:
+    narrow = {"f8": "f4", "c16": "c8"} if policy == "device" else {}
+    x, y = data(dtype), finite(dtype, seed=1)
+    calls = ["argsort(x)", "sort(x)", "expm1(x)", "tanh(x)", "count_nonzero(x)", "meshgrid(x[0])"]
+    calls += ["floor_divide(x, y)", "clip(x, -1, 1)"] if dtype[0] == "f" else []
+    with dask.config.set({"daskasc.promotion": policy}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in calls:
+            found = eval(f"xp.{call}", {"xp": namespace, "x": from_numpy(x), "y": from_numpy(y)})
+            expected = np.asarray(eval(f"np.{call}", {"np": np, "x": x, "y": y}))
+            if call.split("(")[0] in ("expm1", "tanh", "floor_divide", "clip"):
+                assert found.dtype == narrow.get(dtype, dtype)
+            if call.split("(")[0] in ("expm1", "tanh", "sort"):
+                np.testing.assert_allclose(down(found), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.divide, np.copysign, np.power], ids=str)
+def test_the_host_keeps_the_promotion_policy(ufunc: np.ufunc) -> None:
+    narrow = {"f8": "f4", "c16": "c8"}
+    with dask.config.set({"daskasc.promotion": "device"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for dtype in DTYPES:
+            x = np.ones(3, dtype)
+            try:
+                expected = ufunc(x, x)
+            except TypeError:
+                continue
+            letter = expected.dtype.str[1:]
+            assert ufunc(from_numpy(x), from_numpy(x)).dtype == narrow.get(letter, expected.dtype)
+            wide = ufunc(from_numpy(x), from_numpy(x), dtype=expected.dtype)
+            assert wide.dtype == expected.dtype
