@@ -193,7 +193,7 @@ def test_torch_tensors_elsewhere_are_refused(make: Any) -> None:
     with pytest.raises(ValueError, match=rf'on meta; .* card is {own}.*tensor.to\("{own}"\)'):
         make(torch.ones(2, device="meta"))
     with pytest.raises(TypeError, match="dense"):
-        make(torch.eye(2).to_sparse())
+        make(torch.eye(2).to_sparse())  # said before its place
     with pytest.raises(UnsupportedDTypeError, match="float8"):
         make(torch.ones(2).to(torch.float8_e5m2))
 
