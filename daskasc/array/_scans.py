@@ -20,7 +20,8 @@ def _scan(tensor: Any, axis: Any, dtype: Any, out: Any, product: bool) -> Any:
         values = values.reshape(-1)
     number = 0 if axis is None else normalize_axis(axis, values.ndim)
     function = torch.cumprod if product else torch.cumsum
-    scanned = function(twin(values), dim=number)
+    # torch would scan narrow integers in int64
+    scanned = function(twin(values), dim=number, dtype=TWINS.get(target))
     if target in TWINS:
         scanned = scanned.view(target)
     elif not product and target in FLOATS and values.shape[number]:
