@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from pathlib import Path
 
+import dask
 import psutil
 import pytest
 
@@ -36,6 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="cpu",
         help="kind of card: cpu is the stand-in, npu and cuda need cards (docs/testing.md)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Clusters of this process, and of those it starts, take cards of the wanted kind."""
+    kind = config.getoption("--device")
+    os.environ["DASK_DASKASC__DEVICE"] = kind
+    dask.config.set({"daskasc.device": kind})
 
 
 @pytest.fixture(scope="session")
@@ -114,12 +123,11 @@ def nothing_left_behind():
 
 @pytest.fixture(scope="session")
 def cluster4(tmp_path_factory):
-    """Four CPU stand-in cards, shared by the whole session; nobody kills its workers."""
+    """Four cards, shared by the whole session; nobody kills its workers."""
     from daskasc import LocalNPUCluster
 
     with LocalNPUCluster(
         n_workers=4,
-        device="cpu",
         dashboard_address=":0",
         local_directory=str(tmp_path_factory.mktemp("cards")),
     ) as cluster:

@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve()
 
 
 @pytest.fixture
-def card() -> Iterator[device.Backend]:
-    yield device.attach("cpu", 0)
+def card(card_kind: str) -> Iterator[device.Backend]:
+    yield device.attach(card_kind, 0)
     device.detach()
 
 

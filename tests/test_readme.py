@@ -42,7 +42,7 @@ def test_the_example_runs_as_printed(tmp_path):
         block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "era5" in block
     )
     code = code.replace(
-        "LocalNPUCluster()", 'LocalNPUCluster(2, device="cpu", dashboard_address=":0")'
+        "LocalNPUCluster()", 'LocalNPUCluster(2, dashboard_address=":0")'
     )
     script = tmp_path / "own.py"
     script.write_text(code)

@@ -3,12 +3,12 @@ import pytest
 
 @pytest.fixture(scope="session")
 def cluster2(tmp_path_factory):
-    """Two stand-in cards, shared by this folder; nobody kills its workers."""
+    """Two cards, shared by this folder; nobody kills its workers."""
     from daskasc import LocalNPUCluster
 
     directory = tmp_path_factory.mktemp("cards")
     with LocalNPUCluster(
-        n_workers=2, device="cpu", dashboard_address=":0", local_directory=str(directory)
+        n_workers=2, dashboard_address=":0", local_directory=str(directory)
     ) as cluster:
         yield cluster
 

@@ -4,7 +4,7 @@ from daskasc import LocalNPUCluster
 
 if __name__ == "__main__":
     try:
-        LocalNPUCluster(n_workers=2, device="cpu", dashboard_address=":0")
+        LocalNPUCluster(n_workers=2, dashboard_address=":0")
         print("started")
     except KeyboardInterrupt:
         print("interrupted")

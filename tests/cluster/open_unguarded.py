@@ -2,4 +2,4 @@
 
 from daskasc import LocalNPUCluster
 
-LocalNPUCluster(n_workers=1, device="cpu", dashboard_address=":0")
+LocalNPUCluster(n_workers=1, dashboard_address=":0")

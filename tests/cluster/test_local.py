@@ -15,7 +15,7 @@ from daskasc.cluster import DeviceStore
 from daskasc.cluster._environment import pre_spawn_environment
 from daskasc.errors import ConfigurationError, DeviceError, DeviceUnavailableError
 
-QUICK = {"device": "cpu", "dashboard_address": ":0"}
+QUICK = {"dashboard_address": ":0"}
 
 
 def facts(dask_worker):
@@ -40,14 +40,14 @@ def facts(dask_worker):
     }
 
 
-def test_one_process_a_card(cluster2, client2):
+def test_one_process_a_card(cluster2, client2, card_kind):
     found = sorted(client2.run(facts).values(), key=lambda f: f["card"])
     assert [f["name"] for f in found] == [0, 1]
     assert [f["card"] for f in found] == [0, 1]
     assert len({f["pid"] for f in found} | {os.getpid()}) == 3
     for f in found:
         assert f["nthreads"] == 1
-        assert f["kind"] == "cpu"
+        assert f["kind"] == card_kind
         assert f["store"] == DeviceStore.__name__
         assert f["limit"] == pytest.approx(0.8 * cluster2.cards.capacity, abs=1)
         assert f["torch_threads"] == cluster2.cards.threads

@@ -18,7 +18,7 @@ from daskasc.cluster import _spawning
 from daskasc.errors import ConfigurationError, DeviceError
 
 HERE = Path(__file__).parent
-QUICK = {"device": "cpu", "dashboard_address": ":0"}
+QUICK = {"dashboard_address": ":0"}
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 

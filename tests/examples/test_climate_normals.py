@@ -22,6 +22,7 @@ from .conftest import EXAMPLES
 
 SCRIPT = EXAMPLES / "climate_normals.py"
 LIMIT = 240
+KIND = dask.config.get("daskasc.device")
 
 
 def command(*options):
@@ -69,14 +70,14 @@ def store(tmp_path):
 
 
 def test_the_known_answers(tmp_path):
-    done = execute("--cards", 2, "--device", "cpu", "--output", tmp_path, "--json", tmp_path / "j")
+    done = execute("--cards", 2, "--device", KIND, "--output", tmp_path, "--json", tmp_path / "j")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     found = json.loads((tmp_path / "j").read_text())
     assert round(found["a1b_2099_anomaly_K"], 2) == 5.00
     assert round(found["a1b_minus_e1_2090s_K"], 2) == 2.48
     assert found["cards"] == 2
-    assert found["device"] == "cpu"
+    assert found["device"] == KIND
     assert len(found["peak_device_bytes"]) == 2
     assert min(found["peak_device_bytes"]) > 0
     assert found["tasks"] > 0
@@ -280,7 +281,7 @@ def test_a_truncated_chunk(tmp_path, store):
         "--cards",
         1,
         "--device",
-        "cpu",
+        KIND,
         "--output",
         tmp_path / "out",
         "--json",
@@ -294,7 +295,7 @@ def test_a_truncated_chunk(tmp_path, store):
 @pytest.mark.parametrize("seconds", [0.1, 0.6, 1.5])
 def test_an_interrupt_while_modules_load(tmp_path, store, seconds):
     with subprocess.Popen(
-        command("--input", store, "--cards", 1, "--device", "cpu", "--output", tmp_path / "out"),
+        command("--input", store, "--cards", 1, "--device", KIND, "--output", tmp_path / "out"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -324,15 +325,15 @@ def _catches_interrupts(pid):
 
 def test_an_interrupt_ends_cleanly(tmp_path, store):
     with subprocess.Popen(
-        command("--input", store, "--cards", 2, "--device", "cpu", "--output", tmp_path / "out"),
+        command("--input", store, "--cards", 2, "--device", KIND, "--output", tmp_path / "out"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         env=environment(),
     ) as process:
-        assert process.stdout.readline() == "starting 2 cpu cards ...\n"
-        assert process.stdout.readline().startswith("2 cpu cards, dashboard http")
+        assert process.stdout.readline() == f"starting 2 {KIND} cards ...\n"
+        assert process.stdout.readline().startswith(f"2 {KIND} cards, dashboard http")
         children = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.3)

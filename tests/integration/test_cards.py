@@ -47,7 +47,7 @@ def by_cards(cluster4, tmp_path_factory):
                 results[cards] = _both(cluster4, folder)
             continue
         with daskasc.LocalNPUCluster(
-            n_workers=cards, device="cpu", dashboard_address=":0", local_directory=str(folder)
+            n_workers=cards, dashboard_address=":0", local_directory=str(folder)
         ) as cluster:
             results[cards] = _both(cluster, folder)
     return results

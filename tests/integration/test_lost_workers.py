@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kill
 @pytest.fixture
 def cluster(tmp_path):
     with daskasc.LocalNPUCluster(
-        n_workers=CARDS, device="cpu", dashboard_address=":0", local_directory=str(tmp_path)
+        n_workers=CARDS, dashboard_address=":0", local_directory=str(tmp_path)
     ) as cluster:
         yield cluster
 
