@@ -71,6 +71,7 @@ def test_native_is_at_least_as_accurate_as_numpy(
     fast_float64: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    fast_float64 &= not device.current().restricts  # such cards sum in no other dtype
     monkeypatch.setattr(device.current(), "fast_float64", fast_float64, raising=False)
     function = getattr(np, name)
     ours, numpys = [], []
