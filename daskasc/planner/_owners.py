@@ -3,14 +3,16 @@
 Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid.
 Every other task runs where its main input lies: the input whose array has the most chunks, so that
 in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Where no input
-has as many chunks as the task's own array, the array is spread like a new one: the reading of
-``x`` may be fused into the subtraction, whose only input is then ``normals``. Tasks whose keys
+has as many chunks as the task's own array, and several chunks of it use the same input, the array is
+spread like a new one: the reading of ``x`` may be fused into the subtraction, whose only input is
+then ``normals``. Of a stack each chunk has an input of its own, and stays with it. Tasks whose keys
 are no array keys (the final gathering, delayed functions) are left to the scheduler.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -90,6 +92,7 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
     """
     grid = grids(graph)
     sizes = {name: math.prod(len(span) for span in extent) for name, extent in grid.items()}
+    uses = _uses(graph)
     owners: dict[Key, int] = {}
     for key in topological(graph):
         node = graph[key]
@@ -101,9 +104,12 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
             continue
         position = grid_position(key)
         if position is None:
+            if _is_halo(key, node) and (source := next(iter(node.dependencies))) in owners:
+                owners[key] = owners[source]
             continue
         main = _main_input(node, owners, sizes)
-        if main is None or sizes[main[0]] < sizes[key[0]]:
+        spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)
+        if main is None or spread:
             place = flat_position(key, grid)
             owner = None if place is None else block_owner(*place, cards)
         else:
@@ -111,6 +117,25 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
         if owner is not None:
             owners[key] = owner
     return owners
+
+
+def _uses(graph: Mapping[Key, GraphNode]) -> Counter[tuple[Key, Any]]:
+    """How many chunks of an array use a value."""
+    return Counter(
+        (dependency, key[0])
+        for key, node in graph.items()
+        if isinstance(key, tuple) and key
+        for dependency in node.dependencies
+    )
+
+
+def _is_halo(key: Key, node: GraphNode) -> bool:
+    """Whether a task cuts out of a neighbour what ``map_overlap`` needs: ``(name, 6.1, 0)``."""
+    return (
+        isinstance(key, tuple)
+        and len(node.dependencies) == 1
+        and all(isinstance(index, (int, float)) for index in key[1:])
+    )
 
 
 def _main_input(
