@@ -440,7 +440,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def _vector_norm(size: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     if ord == np.inf:
-        return extremes.max(size, axis=axis, keepdims=keepdims)
+        return extremes.max(size, axis=axis, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return extremes.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
@@ -459,7 +459,7 @@ def _matrix_norm(array: Any, size: Any, ord: Any, row: int, column: int) -> Any:
         values = _singular_values(_inexact(wrap(array._t.movedim((row, column), (-2, -1))))[0])
         if ord == "nuc":
             return wrap(values.sum(-1))
-        return wrap(values.amax(-1) if ord == 2 else values.amin(-1))
+        return _largest_or_least(wrap(values), -1, ord)
     if ord in (1, -1):
         summed, along = row, column - (column > row)
     elif ord in (np.inf, -np.inf):
@@ -467,4 +467,11 @@ def _matrix_norm(array: Any, size: Any, ord: Any, row: int, column: int) -> Any:
     else:
         raise ValueError("Invalid norm order for matrices.")
     sums = reductions.sum(size, axis=summed)
-    return extremes.max(sums, axis=along) if ord > 0 else extremes.min(sums, axis=along)
+    return _largest_or_least(sums, along, ord)
+
+
+def _largest_or_least(array: Any, axis: int, ord: float) -> Any:
+    """Extreme by the sign of `ord`; the norm of nothing is 0, its least part an error."""
+    if ord > 0:
+        return extremes.max(array, axis=axis, initial=0)
+    return extremes.min(array, axis=axis)

@@ -6,6 +6,7 @@ beside float32 and complex128 beside float64, as torch's.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -52,10 +53,9 @@ def _halved(name: str, a: Any, found: Any) -> Any:
     return found.to(torch.float16) if half else found
 
 
-def _points(n: Any) -> int | None:
-    if n is None:
-        return None
-    count = int(n)
+def _points(n: Any) -> int:
+    """Number of points of a transform; NumPy's errors for what is none."""
+    count = operator.index(n)
     if count < 1:
         raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
     return count
@@ -72,10 +72,10 @@ def _transformed(function: Any, tensor: Any, axes: list[int], **options: Any) ->
     return found[tuple(slice(0) if i in empty else slice(None) for i in range(found.ndim))]
 
 
-def _check_length(length: int, halved: bool) -> None:
-    if length < (2 if halved else 1):
-        count = 2 * (length - 1) if halved else 0
-        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+def _length(tensor: Any, axis: int, name: str) -> int:
+    """Points of a transform along the whole axis: of a real result, from its half."""
+    length = int(tensor.shape[axis])
+    return _points(2 * (length - 1) if name in _COMPLEX_INPUT else length)
 
 
 def _one(name: str) -> Callable[..., Any]:
@@ -84,9 +84,8 @@ def _one(name: str) -> Callable[..., Any]:
     def transform(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
         tensor = _input(name, a)
         number = normalize_axis(axis, tensor.ndim)
-        if n is None:
-            _check_length(tensor.shape[number], name in ("irfft", "hfft"))
-        options = {"n": _points(n), "dim": number, "norm": _norm(norm)}
+        count = _length(tensor, number, name) if n is None else _points(n)
+        options = {"n": count, "dim": number, "norm": _norm(norm)}
         found = _transformed(function, tensor, [number], **options)
         return _finish(_halved(name, a, found), out)
 
@@ -102,41 +101,51 @@ def _several(name: str, default_axes: Any) -> Callable[..., Any]:
         a: Any, s: Any = None, axes: Any = default_axes, norm: Any = None, out: Any = None
     ) -> Any:
         tensor = _input(name, a)
-        if axes is None:
-            chosen = range(tensor.ndim) if s is None else range(tensor.ndim - len(s), tensor.ndim)
-        else:
-            chosen = axes
-        numbers = [normalize_axis(i, tensor.ndim) for i in chosen]
-        if s is not None:
-            if len(s) != len(numbers):
-                raise ValueError("Shape and axes have different lengths.")
-            # -1 takes the axis as it is, and None does the same
-            s = [
-                tensor.shape[i] if n is None or n == -1 else _points(n)
-                for n, i in zip(s, numbers, strict=True)
-            ]
-        else:
-            for i in numbers:
-                _check_length(tensor.shape[i], name.startswith("irfft") and i == numbers[-1])
+        numbers, sizes = _axes_and_sizes(name, tensor, s, axes)
+        if not numbers:
+            if "r" in name:
+                raise IndexError(f"{name}: axes is empty; a transform of reals needs an axis")
+            return wrap(tensor_of(a))  # no transform at all, whatever its dtype
         if len(set(numbers)) == len(numbers):
-            options = {"s": s, "dim": numbers, "norm": _norm(norm)}
+            options = {"s": sizes, "dim": numbers, "norm": _norm(norm)}
             found = _transformed(function, tensor, numbers, **options)
             return _finish(_halved(name, a, found) if len(numbers) == 1 else found, out)
-        return _finish(_repeated(name, tensor, s, numbers, norm), out)
+        return _finish(_repeated(name, tensor, sizes, numbers, norm), out)
 
     transform.__name__ = name
     transform.__doc__ = f"As :func:`numpy.fft.{name}`."
     return transform
 
 
-def _repeated(name: str, tensor: Any, s: Any, axes: list[int], norm: Any) -> Any:
-    """Axes that occur twice: one transform after the other, the last axis first."""
-    if name not in ("fftn", "ifftn", "fft2", "ifft2"):
-        raise ValueError(f"{name}: axes {axes} contain an axis twice")
-    function = torch.fft.ifft if name.startswith("i") else torch.fft.fft
-    sizes = s if s is not None else [None] * len(axes)
-    for size, axis in reversed(list(zip(sizes, axes, strict=True))):
-        tensor = function(tensor, n=size, dim=axis, norm=_norm(norm))
+def _axes_and_sizes(name: str, tensor: Any, s: Any, axes: Any) -> tuple[list[int], list[int]]:
+    """Axes, and the points along each; -1 and None take an axis as it is."""
+    if axes is None:
+        axes = range(tensor.ndim) if s is None else range(-len(s), 0)
+    if s is not None and len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    numbers = [normalize_axis(i, tensor.ndim) for i in axes]
+    if s is None:
+        kinds = [""] * (len(numbers) - 1) + [name]
+        return numbers, [_length(tensor, i, k) for i, k in zip(numbers, kinds, strict=False)]
+    return numbers, [
+        _points(tensor.shape[i] if n is None or n == -1 else n)
+        for n, i in zip(s, numbers, strict=True)
+    ]
+
+
+def _repeated(name: str, tensor: Any, sizes: list[int], axes: list[int], norm: Any) -> Any:
+    """Axes that occur twice: one transform after the other, in NumPy's order."""
+    way = "ifft" if name.startswith("i") else "fft"
+    steps = [(way, n, axis) for n, axis in zip(sizes, axes, strict=True)]
+    if name.startswith("irfft"):
+        steps[-1] = ("irfft", *steps[-1][1:])  # after the others, which go from left to right
+    else:
+        if name.startswith("rfft"):
+            steps[-1] = ("rfft", *steps[-1][1:])
+        steps.reverse()
+    for step, n, axis in steps:
+        function = getattr(torch.fft, step)
+        tensor = _transformed(function, tensor, [axis], n=n, dim=axis, norm=_norm(norm))
     return tensor
 
 

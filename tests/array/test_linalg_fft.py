@@ -72,6 +72,27 @@ def test_norms(order: Any) -> None:
                 check(lambda a, x=axis, k=keep: L.norm(a, order, axis=x, keepdims=k), matrix)
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 3), (0, 2, 2)])
+def test_norms_of_nothing(shape: tuple[int, ...]) -> None:
+    empty = np.zeros(shape)
+    for order in (1, 2, np.inf, "fro", "nuc"):
+        # 0 in NumPy 2.4; older ones refuse some of them
+        found = L.matrix_norm(from_numpy(empty), ord=order)
+        assert_same(np.zeros(shape[:-2]), found)
+    for order in (-1, -2, -np.inf):
+        check(lambda a, o=order: L.matrix_norm(a, ord=o), empty)
+    for order in (0, 1, 2, 3, np.inf):
+        assert_same(np.float64(0), L.vector_norm(from_numpy(empty), ord=order))
+    check(lambda a: L.vector_norm(a, ord=-np.inf), empty)
+    assert_same(np.zeros(3), L.norm(from_numpy(np.zeros((0, 3))), np.inf, axis=0))
+
+
+def test_norms_with_nan() -> None:
+    for order in (1, -1, np.inf, -np.inf):
+        check(lambda a, o=order: L.norm(a, o), np.array([[np.nan, 1.0], [2.0, -3.0]]))
+        check(lambda a, o=order: L.norm(a, o), np.array([np.nan, -1.0]))
+
+
 def test_solvers() -> None:
     positive = A @ A.T
     check(L.cholesky, positive)
@@ -120,6 +141,54 @@ def test_several_transforms(name: str) -> None:
         check(function, array, zeros=False)
         check(lambda a: function(a, s=(4, 4), axes=(0, 1)), array, zeros=False)
         check(lambda a: function(a, axes=(1,)), array, zeros=False)
+    check(F.fftshift, TALL)
+
+
+REPEATED: tuple[dict[str, Any], ...] = (
+    {"axes": (0, 0)},
+    {"axes": (1, 0, 1)},
+    {"axes": (0, 1, 0), "s": (4, 3, 6)},
+    {"axes": (-1, 1), "s": (-1, 3), "norm": "ortho"},
+    {"axes": (-1, -1, 0), "norm": "forward"},
+)
+
+
+@pytest.mark.parametrize("name", "fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split())
+def test_axes_that_occur_twice_are_transformed_twice(name: str) -> None:
+    function = getattr(F, name)
+    complex_too = () if name.startswith("rfft") else (TALL + 1j,)
+    for array in (TALL, TALL.astype("f4"), MATRICES["i8"], np.ones((2, 0)), *complex_too):
+        for options in REPEATED:
+            check(lambda a, o=options: function(a, **o), array, zeros=False)
+    check(lambda a: function(a, axes=(0, 0)), np.ones((2, 0, 3)))
+
+
+@pytest.mark.parametrize("name", "fftn ifftn rfftn irfftn fft2 irfft2".split())
+def test_axes_and_points_that_numpy_refuses(name: str) -> None:
+    function = getattr(F, name)
+    check(lambda a: function(a, s=(3, 5), axes=(0,)), V)
+    check(lambda a: function(a, axes=(2,)), TALL)
+    check(lambda a: function(a, s=(2.0, 3), axes=(0, 1)), TALL)
+    check(lambda a: function(a, s=(0, 3), axes=(0, 1)), TALL)
+    check(lambda a: function(a, s=(-2, 3), axes=(0, 1)), TALL)
+    check(lambda a: function(a, axes=(0, 1)), np.ones((0, 3)))
+    check(lambda a: function(a, axes=()), np.arange(3))
+
+
+@pytest.mark.filterwarnings("ignore:`axes` should not be `None`:DeprecationWarning")
+def test_more_points_than_axes() -> None:
+    check(lambda a: F.fftn(a, s=(3, 5)), V)
+    check(lambda a: F.fftn(a, s=(3, 5, 2)), TALL)
+    check(lambda a: F.irfftn(a, s=(4,)), TALL, zeros=False)
+
+
+@pytest.mark.parametrize("name", "fft ifft rfft irfft hfft ihfft".split())
+def test_points_are_an_integer(name: str) -> None:
+    for count in (2.0, np.float64(2), "a", [3], np.int8(3), np.array(3)):
+        check(lambda a, n=count: getattr(F, name)(a, n=n), V, zeros=False)
+
+
+def test_shifts() -> None:
     check(F.fftshift, TALL)
     check(lambda a: F.ifftshift(a, axes=0), TALL)
 
