@@ -153,9 +153,13 @@ def array(
         made = object.copy("K" if order is None else order)
     else:
         made = _in_order(asarray(object, dtype, copy=copy), order)
-    while made.ndim < ndmin:
-        made = made[None]
-    return made
+    return with_axes(made, ndmin)
+
+
+def with_axes(array: Any, ndmin: int) -> Any:
+    """View of an array with new axes in front, so that it has `ndmin`; itself where it has."""
+    missing = ndmin - array.ndim
+    return array[(None,) * missing] if missing > 0 else array
 
 
 @implements(np.copy)

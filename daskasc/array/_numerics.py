@@ -190,7 +190,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             pad_width[normalize_axis(axis, tensor.ndim)] = (
                 width if isinstance(width, tuple) else (width, width)
             )
-    if kwargs.get("reflect_type", "even") != "even" or not isinstance(mode, str):
+    if not isinstance(mode, str):
         raise NeedsHost("pad arguments")
     widths = _pairs(pad_width, tensor.ndim)
     if any(n < 0 for pair in widths for n in pair):
@@ -207,6 +207,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         return _pad_computed(wrap(tensor), widths, mode, kwargs)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise ValueError(f"mode '{mode}' is not supported")
+    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type", "even") == "odd":
+        for axis, pair in enumerate(widths):
+            if any(pair):
+                tensor = _reflect_oddly(tensor, axis, pair, mode)
+        return wrap(tensor)
     for axis, (before, after) in enumerate(widths):
         if not (before or after):
             continue
@@ -216,6 +221,34 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         index = torch.from_numpy(places).to(tensor.device)
         tensor = moved(tensor, functools.partial(torch.index_select, dim=axis, index=index))
     return wrap(tensor)
+
+
+def _reflect_oddly(tensor: Any, axis: int, pair: tuple[int, int], mode: str) -> Any:
+    """Pad with twice the edge less the reflected elements, in the steps of :func:`numpy.pad`.
+
+    A step extends each end by at most the length so far, cut to whole periods of the original.
+    """
+    array = wrap(tensor.movedim(axis, 0))
+    period = array.shape[0]
+    if period == 1:  # NumPy repeats a single element
+        places = torch.zeros(1 + pair[0] + pair[1], dtype=torch.int64, device=tensor.device)
+        return moved(tensor, lambda t: torch.index_select(t, axis, places))
+    shared = 1 if mode == "reflect" else 0  # the edge is not repeated
+    before, after = pair
+    while before or after:
+        length = (array.shape[0] - shared) // (period - shared) * (period - shared)
+        if before:
+            count = min(length, before)
+            left = (2 * array[:1] - array[shared : shared + count][::-1]).astype(array.dtype)
+            before -= count
+            array = shaping.concatenate([left, array], 0)
+        if after:
+            count = min(length, after)
+            end = array.shape[0] - shared
+            right = (2 * array[-1:] - array[end - count : end][::-1]).astype(array.dtype)
+            after -= count
+            array = shaping.concatenate([array, right], 0)
+    return array._t.movedim(0, axis)
 
 
 _STATISTICS: dict[str, Any] = {

@@ -52,10 +52,7 @@ def array(
     ndmax: int = 0,
 ) -> Any:
     """As :func:`numpy.array`, on the card."""
-    made = asarray(object, dtype, copy=copy)
-    while made.ndim < ndmin:
-        made = made[None]
-    return made
+    return _creation.with_axes(asarray(object, dtype, copy=copy), ndmin)
 
 
 @implements_for_times(np.ascontiguousarray)

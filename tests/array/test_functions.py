@@ -219,6 +219,8 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pad reflect": (lambda a: np.pad(a, 3, mode="reflect"), (X,)),
     "pad wrap": (lambda a: np.pad(a, (1, 7), mode="wrap"), (X,)),
     "pad symmetric": (lambda a: np.pad(a, 6, mode="symmetric"), (X,)),
+    "pad oddly": (lambda a: np.pad(a, (1, 9), mode="reflect", reflect_type="odd"), (X,)),
+    "pad symmetric oddly": (lambda a: np.pad(a, 7, mode="symmetric", reflect_type="odd"), (I,)),
     "bincount": (lambda a: np.bincount(a, minlength=12), (I.ravel(),)),
     "bincount weights": (np.bincount, (I.ravel(), X.ravel())),
     "histogram": (lambda a: np.histogram(a, bins=[0.0, 2.0, 5.0, 9.0]), (X,)),
