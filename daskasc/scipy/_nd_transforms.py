@@ -242,8 +242,28 @@ def _affine(row: Any, offset: float, shape: Any, place: Any) -> Any:
     return total
 
 
+def _fill_of_nothing(axes: list[_Axis], output: Any, cval: float) -> None:
+    """Results of an image without elements: `cval` where the mode says so.
+
+    Raises
+    ------
+    ValueError
+        The mode continues elements that are not there; SciPy reads other memory.
+    """
+    if not (axes[0].filled or axes[0].outside is not None):
+        raise ValueError(
+            f"the image has no elements, and results of shape {output.shape} are asked for; only "
+            "mode 'constant' and 'grid-constant' have values for them: give one of these"
+        )
+    values = torch.full(output.shape, float(cval), dtype=torch.float64, device=output._t.device)
+    _finish(output, values, None, cval)
+
+
 def _combined(tensor: Any, axes: list[_Axis], output: Any, cval: float) -> None:
     """Sum over all combinations of the axes' neighbours, in SciPy's order."""
+    if not tensor.numel():
+        _fill_of_nothing(axes, output, cval)
+        return
     flat = tensor.reshape(-1)
     steps = [1] * len(axes)
     for number in range(len(axes) - 2, -1, -1):

@@ -42,7 +42,9 @@ def correlate_nd(in1: Any, in2: Any, out: Any, mode: int) -> Any:
 
     The shape of `out` is the result's; its elements are not used.
     """
-    padded, kernel, _ = _common(in1, in2)
+    padded, kernel, dtype = _common(in1, in2)
+    if not kernel.numel():
+        return wrap(torch.zeros(out.shape, dtype=dtype, device=kernel.device))
     if mode != VALID:
         for axis, count in enumerate(kernel.shape):
             before = count - 1 if mode == FULL else count // 2

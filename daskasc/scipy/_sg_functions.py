@@ -15,6 +15,7 @@ import numpy as np
 import daskasc.array as namespace
 from daskasc.array._creation import empty, zeros
 from daskasc.array._dispatch import NeedsHost, is_array
+from daskasc.array._dtypes import BFLOAT16
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 from daskasc.scipy import _sg_direct as direct
 from daskasc.scipy import ndimage
@@ -39,6 +40,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         "sp_fft": fft,
         "ndimage": ndimage,
         "_init_nd_shape_and_axes": _shape_and_axes,
+        "_numeric_arrays": _are_of_kinds,
     }
     tools_module = library("signal._signaltools")
     tools = rebuilt(
@@ -121,6 +123,16 @@ def _shape_and_axes(x: Any, shape: Any, axes: Any) -> Any:
     """SciPy's, which in some versions converts the array for its shape."""
     form = np.broadcast_to(np.zeros(()), x.shape)
     return library("fft._helper")._init_nd_shape_and_axes(form, shape, axes)
+
+
+def _are_of_kinds(arrays: Any, kinds: str = "buifc", xp: Any = None) -> bool:
+    """SciPy's, which beside arrays of other libraries takes every dtype for every kind."""
+    listed = arrays if isinstance(arrays, list | tuple) else [arrays]
+    return all(_kind(array.dtype) in kinds for array in listed)
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    return "f" if dtype == BFLOAT16 else dtype.kind
 
 
 def _extra(module: Any) -> Any:

@@ -43,6 +43,30 @@ def test_convolutions(dtype, mode):
 
 
 @pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_convolutions_of_awkward_elements(name, mode):
+    kernel = np.array([1.0, 2.0])
+    for value in (np.nan, np.inf, -np.inf):
+        signal_ = np.array([1.0, value, 3.0, 4.0, 5.0])
+        for a in (signal_, signal_.astype("f4"), signal_ + 1j):
+            check(name, a, kernel.astype(a.dtype), mode=mode)
+            check(name, kernel.astype(a.dtype), a, mode=mode)
+    large = np.array([2**60 + 1, 3, -4], "i8")  # not exact in float64
+    check(name, large, np.array([1, 1, 2]), mode=mode)
+    check(name, large[1:], np.array([1, 1, 2]), mode=mode, method="fft")
+
+
+@pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("name", ["convolve", "correlate", "fftconvolve", "oaconvolve"])
+def test_convolutions_of_nothing(name, mode):
+    for one, other in (((0,), (2,)), ((0,), (0,)), ((0, 3), (1, 2)), ((3, 0), (2, 2))):
+        check(name, np.zeros(one), np.ones(other), mode=mode)
+        check(name, np.ones(other), np.zeros(one), mode=mode)
+
+
+@pytest.mark.usefixtures("no_fallback")
 @pytest.mark.parametrize("boundary", ["fill", "wrap", "symm"])
 @pytest.mark.parametrize("name", ["convolve2d", "correlate2d"])
 def test_two_axes(name, boundary):

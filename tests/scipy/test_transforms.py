@@ -156,3 +156,22 @@ def test_any_places(shape, dtype, mode, cval, data):
     check("zoom", a, [data.draw(st.floats(0.4, 3)) for _ in shape], **options)
     places = [[data.draw(steps) for _ in range(3)] for _ in shape]
     check("map_coordinates", a, np.array(places, "f8"), **options)
+
+
+@pytest.mark.usefixtures("no_fallback")
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_images_without_elements(shape):
+    empty, places = np.zeros(shape), np.ones((len(shape), 2))
+    for order in (0, 1, 3):
+        check("map_coordinates", empty, places, order=order, mode="constant", cval=7.0)
+        if len(shape) == 2:
+            check("rotate", empty, 30.0, order=order, mode="constant", cval=7.0)
+        for function in ("zoom", "shift"):
+            check(function, empty, 1.5, order=order, mode="reflect")
+    for dtype in ("f4", "i2"):
+        check("map_coordinates", empty.astype(dtype), places, order=1, cval=-3.5)
+    matrix = np.eye(len(shape))
+    check("affine_transform", empty, matrix, output_shape=(2,) * len(shape), cval=2.0)
+    # SciPy gives whatever lies in other memory
+    with pytest.raises(ValueError, match="the image has no elements"):
+        ndimage.map_coordinates(from_numpy(empty), places, order=1, mode="reflect")
