@@ -285,6 +285,13 @@ def into(out: Any, result: Any) -> Any:
     return out
 
 
+def target_of(out: Any) -> Any:
+    """``out=`` as the array that it has to be; NumPy also takes a tuple of one."""
+    wanted = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    _check_target(wanted)
+    return wanted
+
+
 def _check_target(out: Any) -> None:
     if out is not None and not is_array(out):
         raise TypeError(

@@ -186,6 +186,46 @@ def _loop(
     return tuple(ufunc.resolve_dtypes((*types, *unset), signature=signature, casting=casting))
 
 
+def reduction_loop(
+    ufunc: np.ufunc, given: np.dtype[Any], dtype: Any = None, out: Any = None
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Dtypes of what a ufunc's reduction has gathered, and of what it takes in.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+    given : numpy.dtype
+        Of the elements.
+    dtype : numpy.dtype, optional
+        What the caller asks for.
+    out : numpy.dtype, optional
+        Of ``out=``: without `dtype`, NumPy reduces in the common dtype of both.
+
+    Raises
+    ------
+    TypeError
+        NumPy's, where results cannot be operands again.
+    """
+    strong = [t for t in (given, dtype, out) if t is not None]
+    common = promote(*strong) if BFLOAT16 in strong else None
+    if common is not None:
+        stand_in = np.dtype("f2") if common == BFLOAT16 else common
+        given, dtype, out = (stand_in if t == BFLOAT16 else t for t in (given, dtype, out))
+    first = dtype
+    if dtype is None and out is None and ufunc in (np.add, np.multiply) and given.kind in "biu":
+        first = np.dtype("u8" if given.kind == "u" else "i8")
+    asked: Any = {} if first is None else {"signature": (first, None, None)}
+    loop = ufunc.resolve_dtypes((out, given, None), casting="unsafe", reduction=True, **asked)
+    if loop[0] != loop[2]:
+        raise TypeError(
+            f"the resolved dtypes are not compatible with a reduction by {ufunc.__name__}; they "
+            f"are {loop}"
+        )
+    if common == BFLOAT16:
+        loop = tuple(BFLOAT16 if t == np.dtype("f2") else t for t in loop)
+    return loop[0], loop[1]
+
+
 def narrow(dtypes: tuple[np.dtype[Any], ...]) -> tuple[np.dtype[Any], ...]:
     """A loop's dtypes under the policy ``device``."""
     return tuple(_NARROWER.get(dtype, dtype) for dtype in dtypes)

@@ -12,8 +12,18 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _complex, _operators
-from daskasc.array._dispatch import implements, is_array
-from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, sortable, torch, unsortable
+from daskasc.array._dispatch import implements, is_array, target_of
+from daskasc.array._dtypes import (
+    COMPLEX,
+    FLOATS,
+    NUMPY,
+    cast,
+    promote,
+    sortable,
+    torch,
+    torch_dtype,
+    unsortable,
+)
 from daskasc.array._reductions import (
     NO,
     Axes,
@@ -21,7 +31,7 @@ from daskasc.array._reductions import (
     finish,
     initial_of,
     masked,
-    normalize_axis,
+    strict_axis,
 )
 from daskasc.array._storage import tensor_of
 
@@ -57,6 +67,8 @@ def _extreme(
 ) -> Any:
     tensor = tensor_of(a)
     axes = Axes(axis, tensor.ndim, keepdims, True)
+    if out is not None:
+        tensor = cast(tensor, torch_dtype(promote(NUMPY[tensor.dtype], target_of(out).dtype)))
     if where is not NO and where is not True:
         if initial is NO or initial is None:
             raise ValueError(
@@ -117,7 +129,7 @@ def arg_extreme(tensor: Any, axis: Any, out: Any, keepdims: Any, largest: bool) 
     ordered = sortable(tensor)
     if axis is None or not ndim:
         ordered = ordered.reshape(-1)
-    number = 0 if axis is None else normalize_axis(axis, ordered.ndim)
+    number = 0 if axis is None else strict_axis(axis, ordered.ndim)
     if not ordered.shape[number]:
         name = "argmax" if largest else "argmin"
         raise ValueError(f"attempt to get {name} of an empty sequence")

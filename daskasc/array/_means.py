@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _operators
-from daskasc.array._dispatch import implements, into, is_array
+from daskasc.array._dispatch import implements, target_of
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -27,8 +27,10 @@ from daskasc.array._reductions import (
     NO,
     Axes,
     accumulator,
+    check_axes,
     count_true,
     finish,
+    listed_axes,
     mask_of,
     masked,
     normalize_axis,
@@ -62,6 +64,7 @@ def _mean_dtypes(dtype: Any, wanted: Any, out: Any) -> tuple[Any, Any]:
 
 def axes_of(axis: Any, tensor: Any, keepdims: Any, where: Any) -> Axes:
     """Axes of a mean."""
+    check_axes(axis)
     # without a mask NumPy counts along the axes, and 0-d arrays have none
     return Axes(axis, tensor.ndim, keepdims, where is not NO and where is not True)
 
@@ -118,14 +121,6 @@ def mean(
     target = target_of(out)
     found = mean_over(tensor, axes_of(axis, tensor, keepdims, where), where, dtype, target)
     return finish(found, target)
-
-
-def target_of(out: Any) -> Any:
-    """``out=`` as an array; NumPy also takes a tuple of one."""
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-    if target is not None and not is_array(target):
-        return into(target, None)
-    return target
 
 
 def var_over(
@@ -261,8 +256,7 @@ def _weights(factors: Any, array: Any, axis: Any) -> Any:
         return factors
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    given = axis if isinstance(axis, tuple) else (axis,)
-    axes = [normalize_axis(i, array.ndim) for i in given]
+    axes = [normalize_axis(i, array.ndim) for i in listed_axes(axis)]
     if factors.shape != tuple(array.shape[i] for i in axes):
         raise ValueError(
             "Shape of weights must be consistent with shape of a along specified axis."

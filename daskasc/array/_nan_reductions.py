@@ -15,7 +15,7 @@ from daskasc.array import _extremes as extremes
 from daskasc.array import _means as means
 from daskasc.array import _operators
 from daskasc.array import _reductions as full
-from daskasc.array._dispatch import implements
+from daskasc.array._dispatch import implements, target_of
 from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
 from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._storage import tensor_of, wrap
@@ -138,7 +138,7 @@ def nanmean(
     mask, filled = wrap(_mask(tensor, where)), without_nan(tensor, 0)
     if where is not NO and where is not True:
         return means.mean(wrap(filled), axis, dtype, out, keepdims, where=mask)
-    target = means.target_of(out)
+    target = target_of(out)
     axes = means.axes_of(axis, tensor, keepdims, mask)
     return finish(means.mean_over(filled, axes, mask, dtype, target, filled=True), target)
 
@@ -173,7 +173,7 @@ def nanvar(
     filled = wrap(without_nan(tensor, 0))
     found = means.var(filled, axis, dtype, out, ddof, keepdims, where=wrap(mask), **options)
     # NumPy gives NaN, not inf, where ddof leaves no degrees of freedom
-    count = full.sum_over(mask, Axes(axis, tensor.ndim, keepdims), torch.int64)
+    count = full.sum_over(mask, Axes(axis, tensor.ndim, keepdims, True), torch.int64)
     nothing = count - (ddof if correction is NO else correction) <= 0
     return finish(found._t.masked_fill(nothing, math.nan), out)
 

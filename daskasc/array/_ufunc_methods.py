@@ -22,8 +22,18 @@ import numpy as np
 
 from daskasc.array import _dispatch, _indexing, _operators
 from daskasc.array._dispatch import NeedsHost
-from daskasc.array._dtypes import NUMPY, cast, promote, resolve, result, torch, torch_dtype, twin
-from daskasc.array._reductions import NO, Axes, normalize_axis, truth
+from daskasc.array._dtypes import (
+    NUMPY,
+    cast,
+    promote,
+    reduction_loop,
+    resolve,
+    result,
+    torch,
+    torch_dtype,
+    twin,
+)
+from daskasc.array._reductions import NO, Axes, finish, normalize_axis, truth
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -65,29 +75,28 @@ def _call(ufunc: np.ufunc, left: Any, right: Any, dtype: Any) -> Any:
     return _operators.apply(ufunc, (wrap(left), wrap(right)), dtype)._t
 
 
-def _prepared(ufunc: np.ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
-    """Tensor in the dtype in which NumPy reduces, and the loop's ``dtype=``."""
+def _prepared(ufunc: np.ufunc, a: Any, dtype: Any, out: Any, whole: bool = False) -> Any:
+    """Tensor in the dtype in which NumPy reduces, and the loop's ``dtype=``.
+
+    `whole` is of reduce, which alone may have operands of two dtypes; the host computes those.
+    """
     if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature:
         raise ValueError(f"reduce is only supported for binary functions; {ufunc.__name__} is none")
     tensor = tensor_of(a)
-    if dtype is not None:
-        wanted = np.dtype(dtype)
-        if resolve(ufunc, (wanted, wanted))[-1] != wanted:
-            raise TypeError(
-                f"ufunc {ufunc.__name__} has no loop whose results are of {wanted!r}, as a "
-                "reduction with that dtype needs"
-            )
-        return cast(tensor, torch_dtype(wanted)), wanted
-    given = NUMPY[tensor.dtype]
-    if given.name == "bfloat16":
-        return tensor, None
-    if ufunc in (np.logical_and, np.logical_or, np.logical_xor):
-        return truth(tensor), None
-    # raises NumPy's TypeError where results cannot be operands again, as for comparisons
-    loop = ufunc.resolve_dtypes((None, given, None), reduction=True)
+    target = None if out is None else _dispatch.target_of(out).dtype
+    wanted = None if dtype is None else np.dtype(dtype)
+    loop = reduction_loop(ufunc, NUMPY[tensor.dtype], wanted, target)
     if loop[0] != loop[1]:
-        raise NeedsHost(f"{ufunc.__name__}.reduce")
-    return cast(tensor, torch_dtype(result(loop[1]))), None
+        if whole:
+            raise NeedsHost(f"{ufunc.__name__}.reduce")
+        raise TypeError(
+            f"the resolved dtypes are not compatible with a reduction by {ufunc.__name__}; they "
+            f"are {loop}"
+        )
+    explicit = wanted is not None or target is not None
+    inner = torch_dtype(result(loop[0], explicit))
+    values = truth(tensor) if inner is torch.bool else cast(tensor, inner)
+    return values, loop[0] if explicit else None
 
 
 def _identity(ufunc: np.ufunc, dtype: Any) -> Any:
@@ -119,12 +128,6 @@ def _fold(ufunc: np.ufunc, tensor: Any, axis: int, dtype: Any) -> Any:
     return tensor
 
 
-def _loop_dtype(ufunc: np.ufunc, tensor: Any, dtype: Any) -> Any:
-    """Torch dtype of the ufunc's results for two operands like `tensor`."""
-    one = torch.ones((1,), dtype=torch.bool, device=tensor.device).to(tensor.dtype)
-    return _call(ufunc, one, one, dtype).dtype
-
-
 def reduce(
     ufunc: np.ufunc,
     a: Any,
@@ -150,7 +153,7 @@ def reduce(
             return _dispatch.call(REDUCE[ufunc], (a,), kwargs)
     if where is not True:
         raise NeedsHost(f"{ufunc.__name__}.reduce with a mask")
-    tensor, dtype = _prepared(ufunc, a, dtype)
+    tensor, dtype = _prepared(ufunc, a, dtype, out, whole=True)
     axes = Axes(axis, tensor.ndim, keepdims, True)
     if len(axes.axes) > 1 and ufunc not in ASSOCIATIVE:
         raise ValueError(
@@ -159,7 +162,7 @@ def reduce(
         )
     if initial is NO and ufunc in (np.gcd, np.hypot):
         initial = 0  # NumPy begins with the identity, which makes one element alone positive
-    target = _loop_dtype(ufunc, tensor, dtype)
+    target = tensor.dtype
     if not all(tensor.shape[number] for number in axes.axes):
         shape = [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
         first = _identity(ufunc, target) if initial is NO or initial is None else initial
@@ -174,25 +177,32 @@ def reduce(
             tensor = cast(_fold(ufunc, tensor, number, dtype), target)
     if initial is not NO and initial is not None:
         tensor = _call(ufunc, tensor_of(initial, tensor.dtype), tensor, dtype)
-    found = wrap(cast(axes.finish(tensor), target))
-    return found if out is None else _dispatch.into(out, found)
+    return finish(cast(axes.finish(tensor), target), out)
+
+
+def _one_axis(method: str, axis: Any, ndim: int) -> int:
+    """Number of the axis of a method that takes one; None names that of a 1-D array."""
+    axes = Axes(axis, ndim, False, True).axes
+    if not ndim:
+        raise TypeError(f"cannot {method} on a scalar")
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes; axis is {axis!r}")
+    return axes[0]
 
 
 def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """As ``ufunc.accumulate``."""
-    if ufunc.nin == 2 and ufunc.nout == 1 and not tensor_of(array).ndim:
-        raise TypeError("cannot accumulate on a scalar")
+    if ufunc.nin == 2 and ufunc.nout == 1:
+        axis = _one_axis("accumulate", axis, tensor_of(array).ndim)
     if ufunc in ACCUMULATE:
         return _dispatch.call(
             ACCUMULATE[ufunc], (array,), {"axis": axis, "dtype": dtype, "out": out}
         )
-    tensor, dtype = _prepared(ufunc, array, dtype)
+    tensor, dtype = _prepared(ufunc, array, dtype, out)
     number = normalize_axis(axis, tensor.ndim)
-    target = _loop_dtype(ufunc, tensor, dtype)
-    length = tensor.shape[number]
-    tensor = cast(tensor, target)
+    target, length = tensor.dtype, tensor.shape[number]
     if ufunc in ASSOCIATIVE:
         step = 1
         while step < length:
@@ -207,8 +217,7 @@ def accumulate(
         for i in range(1, length):
             parts.append(cast(_call(ufunc, parts[-1], tensor.narrow(number, i, 1), dtype), target))
         tensor = torch.cat(parts, dim=number)
-    found = wrap(tensor.clone() if length < 2 else tensor)
-    return found if out is None else _dispatch.into(out, found)
+    return finish(tensor.clone() if length < 2 else tensor, out)
 
 
 def reduceat(
@@ -216,7 +225,7 @@ def reduceat(
 ) -> Any:
     """As ``ufunc.reduceat``: one reduction a segment."""
     given = tensor_of(array)
-    number = normalize_axis(axis, given.ndim)
+    number = _one_axis("reduceat", axis, given.ndim)
     length = given.shape[number]
     starts = tensor_of(indices).to(torch.int64)
     if starts.ndim != 1:
@@ -227,16 +236,15 @@ def reduceat(
             raise IndexError(
                 f"index {first} out-of-bounds in {ufunc.__name__}.reduceat [0, {length})"
             )
-    tensor, dtype = _prepared(ufunc, wrap(given), dtype)
-    target = _loop_dtype(ufunc, tensor, dtype)
+    tensor, dtype = _prepared(ufunc, wrap(given), dtype, out)
+    target = tensor.dtype
     parts = []
     for first, last in itertools.pairwise([*firsts, length]):
         segment = tensor.narrow(number, first, max(last - first, 1))
         parts.append(cast(_fold(ufunc, segment, number, dtype), target))
     shape = [0 if i == number else n for i, n in enumerate(tensor.shape)]
     nothing = torch.empty(shape, dtype=target, device=tensor.device)
-    found = wrap(torch.cat(parts, dim=number) if parts else nothing)
-    return found if out is None else _dispatch.into(out, found)
+    return finish(torch.cat(parts, dim=number) if parts else nothing, out)
 
 
 def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:

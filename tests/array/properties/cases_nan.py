@@ -52,12 +52,12 @@ CASES: dict[str, Case] = {
     "nanargmax": Case(np.nanargmax, scanned(arrays(REALS), keepdims=st.booleans())),
     "nanargmin": Case(np.nanargmin, scanned(arrays(REALS), keepdims=st.booleans())),
     "cumsum": Case(np.cumsum, scanned(arrays(ALL), dtype=ACCUMULATED)),
-    "cumsum[method]": Case(method("cumsum"), scanned(arrays(ALL))),
+    "cumsum[method]": Case(method("cumsum"), scanned(arrays(ALL), dtype=ACCUMULATED)),
     "cumsum[out]": Case(storing(np.cumsum), scanned_into()),
-    "cumprod": Case(np.cumprod, scanned(MULTIPLIED)),
+    "cumprod": Case(np.cumprod, scanned(MULTIPLIED, dtype=st.none())),
     "cumprod[method]": Case(method("cumprod"), scanned(MULTIPLIED)),
-    "nancumsum": Case(np.nancumsum, scanned(arrays(ALL))),
-    "nancumprod": Case(np.nancumprod, scanned(MULTIPLIED)),
+    "nancumsum": Case(np.nancumsum, scanned(arrays(ALL), dtype=ACCUMULATED)),
+    "nancumprod": Case(np.nancumprod, scanned(MULTIPLIED, dtype=st.none())),
     "cumulative_sum": Case(
         np.cumulative_sum, scanned(arrays(ALL), dtype=ACCUMULATED, include_initial=st.booleans())
     ),
@@ -65,6 +65,7 @@ CASES: dict[str, Case] = {
         lambda a, axis, out: np.cumulative_sum(a, axis=axis, out=out), scanned_into()
     ),
     "cumulative_prod": Case(
-        np.cumulative_prod, scanned(MULTIPLIED, include_initial=st.none() | st.booleans())
+        np.cumulative_prod,
+        scanned(MULTIPLIED, dtype=st.none(), include_initial=st.none() | st.booleans()),
     ),
 }

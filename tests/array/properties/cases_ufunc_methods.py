@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.array.properties.strategies import (
     COMMON,
+    INTEGERS,
     REALS,
     Call,
     Case,
@@ -33,6 +34,23 @@ ALL_OF_THEM = ["add", "multiply", "hypot", "logaddexp", *EXACT, *ORDERED]
 OPERANDS = ("?", "i1", "i4", "i8", "u1", "u2", "u8", "f4", "f8")
 
 
+# dtypes of ``out=``; NumPy's reduce keeps what it has gathered there or not, by the layout, hence
+# it gets those that hold everything
+WIDE = ("f8", "c16")
+TARGETS = ("?", "i8", "f4", *WIDE)
+
+
+def into(draw: st.DrawFn, kwargs: dict[str, Any], shape: Any, dtypes: Any = TARGETS) -> None:
+    """Add ``out=`` of a shape and of one of the dtypes, to one call in three."""
+    if draw(st.integers(0, 2)) == 0:
+        kwargs["out"] = draw(arrays(dtypes, shape, special=False, strided=False))
+
+
+def kept(shape: Any, kwargs: dict[str, Any]) -> tuple[int, ...]:
+    """Shape of a reduction's result."""
+    return tuple(np.sum(np.zeros(shape), kwargs.get("axis", 0), keepdims=kwargs["keepdims"]).shape)
+
+
 @st.composite
 def reduced(draw: st.DrawFn, several: bool = True) -> Call:
     """Calls of reduce."""
@@ -45,6 +63,8 @@ def reduced(draw: st.DrawFn, several: bool = True) -> Call:
         kwargs["initial"] = draw(st.sampled_from((0, 1, 3)))
     if draw(st.integers(0, 5)) == 0:
         kwargs["dtype"] = draw(st.sampled_from(("i8", "f8")))
+    elif ndim and "initial" not in kwargs:
+        into(draw, kwargs, kept(array.host.shape, kwargs), WIDE)
     return Call((array,), kwargs)
 
 
@@ -52,7 +72,11 @@ def reduced(draw: st.DrawFn, several: bool = True) -> Call:
 def accumulated(draw: st.DrawFn) -> Call:
     """Calls of accumulate."""
     array = draw(arrays(OPERANDS, special=False))
-    return Call((array,), {"axis": draw(axis(array.host.ndim, none=False))})
+    kwargs: dict[str, Any] = {"axis": draw(axis(array.host.ndim, none=False))}
+    if draw(st.integers(0, 3)) == 0:
+        kwargs["dtype"] = draw(st.sampled_from((*INTEGERS, "f8")))
+    into(draw, kwargs, array.host.shape)
+    return Call((array,), kwargs)
 
 
 @st.composite
@@ -62,7 +86,11 @@ def segments(draw: st.DrawFn) -> Call:
     number = draw(axis(array.host.ndim, none=False))
     length = array.host.shape[number] + (draw(st.integers(0, 9)) == 0)
     starts = draw(st.lists(st.integers(0, max(length - 1, 0)), max_size=4))
-    return Call((array, np.array(starts, int)), {"axis": number})
+    kwargs: dict[str, Any] = {"axis": number}
+    shape = list(array.host.shape)
+    shape[number] = len(starts)
+    into(draw, kwargs, tuple(shape))
+    return Call((array, np.array(starts, int)), kwargs)
 
 
 @st.composite
