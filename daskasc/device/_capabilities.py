@@ -70,6 +70,7 @@ _A2 = (
     ),
     Limit("where", COMPLEX, _DTYPES, "bits"),
     Limit("where", UNSIGNED, _DTYPES, "bits"),
+    Limit("diag", UNSIGNED, f"{_DTYPES}: of a vector it makes zeros", "bits"),
     Limit(
         "index_select gather take take_along_dim",
         ("float64", "bfloat16", "int8", "uint8", *COMPLEX, *UNSIGNED),

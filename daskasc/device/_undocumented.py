@@ -9,7 +9,7 @@ from __future__ import annotations
 UNDOCUMENTED = frozenset(
     """
     abs acos all aminmax any argmax argmin atan2 bincount bitwise_and bitwise_left_shift bitwise_not
-    bitwise_or bitwise_right_shift bitwise_xor ceil clamp cos count_nonzero cummax cumprod diag
+    bitwise_or bitwise_right_shift bitwise_xor ceil clamp cos count_nonzero cummax cumprod
     digamma eq erf erfc erfinv exp exp2 expm1 floor fmax fmin fmod frexp gcd ge gt hypot i0
     index index_put isfinite isin isinf isnan isneginf isposinf le lgamma
     linalg_solve_triangular log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not

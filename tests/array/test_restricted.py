@@ -161,6 +161,15 @@ def test_short_integers_move_in_every_form() -> None:
         assert device.counters.fallbacks() == {}
 
 
+def test_diagonals_of_unsigned_integers_move() -> None:
+    device.counters.reset()
+    for dtype in ("u2", "u4", "u8"):
+        x = np.arange(9).astype(dtype).reshape(3, 3)
+        assert_same(np.diag(x[0]), np.diag(from_numpy(x)[0]))
+        assert_same(np.diag(x.T), np.diag(from_numpy(x).T))
+    assert device.counters.fallbacks() == {}
+
+
 def test_fallbacks_are_counted() -> None:
     device.counters.reset()
     x = from_numpy(np.arange(12.0).reshape(3, 4))
