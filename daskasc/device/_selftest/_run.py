@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import platform
 import tempfile
 import time
@@ -51,8 +52,8 @@ def selftest(
         Cards between which collectives are tried, from 0 on; by default 2 or 4 if there are as
         many, and 2 stand-in cards.
     limit : float
-        Seconds in all, but for the last call and the start of processes (some 10 seconds each).
-        What was not reached is listed in the report.
+        Seconds in all, but for the last call and for the first start of processes, of functions
+        and of collectives (some 10 seconds each). What was not reached is listed in the report.
     call_limit : float
         Seconds of one call, after which it counts as hanging.
     family : str, optional
@@ -85,8 +86,7 @@ def selftest(
         raise ConfigurationError(f"family is {family!r}; allowed: {known}")
     begin = time.monotonic()
     members = _members(kind, cards) if collectives else 0
-    end = begin + limit
-    end_of_operators = end - limit * _FOR_COLLECTIVES if members > 1 else end
+    share = _FOR_COLLECTIVES if members > 1 else 0
     findings: list[Finding] = []
     untried: list[str] = []
     facts = {
@@ -106,7 +106,8 @@ def selftest(
     facts["table"] = family = family or facts.pop("family")
     library = facts.pop("library")
     questions = of_operators(family, operators, chosen)
-    _collect(questions, first, for_operators, end_of_operators, call_limit, findings, untried)
+    seconds = limit * (1 - share)
+    _collect(questions, first, for_operators, seconds, call_limit, findings, untried)
     if members > 1:
         facts["collectives"] = f"{library}, {members} cards"
         with tempfile.TemporaryDirectory(prefix="daskasc-selftest-") as folder:
@@ -117,7 +118,8 @@ def selftest(
                 return _crew(kind, list(range(members)), [store, str(call_limit)])
 
             questions = of_collectives(library, chosen)
-            _collect(questions, None, for_collectives, end, call_limit, findings, untried)
+            seconds = limit * share
+            _collect(questions, None, for_collectives, seconds, call_limit, findings, untried)
     elif collectives:
         facts["collectives"] = f"not tried: {members} card; they need two"
     facts["time"] = f"{time.monotonic() - begin:.0f} s"
@@ -159,14 +161,14 @@ def _collect(
     questions: list[Question],
     crew: Crew | None,
     start: Callable[[], Crew],
-    end: float,
+    seconds: float,
     call_limit: float,
     findings: list[Finding],
     untried: list[str],
 ) -> None:
     """Turn questions into findings; those without an answer go to `untried`."""
     asked = 0
-    for question, answer in _answers(questions, crew, start, end, call_limit):
+    for question, answer in _answers(questions, crew, start, seconds, call_limit):
         asked += 1
         findings.append(
             Finding(
@@ -184,9 +186,11 @@ def _answers(
     questions: list[Question],
     crew: Crew | None,
     start: Callable[[], Crew],
-    end: float,
+    seconds: float,
     call_limit: float,
 ) -> Iterator[tuple[Question, Answer]]:
+    # the first start does not count
+    end = math.inf if seconds > 0 else 0.0
     try:
         for question in questions:
             if time.monotonic() >= end:
@@ -201,6 +205,7 @@ def _answers(
                     # the processes do not start (again): the question that waits is told
                     yield question, Answer("crashed", f"before the call: {error}", False)
                     return
+            end = min(end, time.monotonic() + seconds)
             answer = crew.ask(question.case, call_limit)
             if not answer.usable or question.alone:
                 crew.close(0 if not answer.usable else 3)
