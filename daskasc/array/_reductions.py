@@ -48,7 +48,8 @@ class Axes:
     Parameters
     ----------
     ufunc : bool
-        The axis is checked as NumPy's ufuncs do it: no lists, and 0-d arrays have an axis 0.
+        The axis is checked as NumPy's ufuncs do it: no lists and no bools, and 0-d arrays have
+        an axis 0.
     """
 
     __slots__ = ("axes", "keepdims", "ndim")
@@ -59,10 +60,10 @@ class Axes:
         if type(axis) is int and -ndim <= axis < ndim:
             self.axes: tuple[int, ...] = (axis % ndim,)
             return
-        if ufunc and isinstance(axis, list):
-            raise TypeError("'list' object cannot be interpreted as an integer")
+        if ufunc:
+            check_axes(axis)
         # reductions by ufuncs let axis 0 and -1 of an array without axes pass
-        if axis is None or (ufunc and not ndim and type(axis) is int and axis in (0, -1)):
+        if axis is None or (ufunc and not ndim and _is_axis_of_scalars(axis)):
             self.axes = tuple(range(ndim))
         else:
             self.axes = normalize_axes(axis, ndim)
@@ -96,6 +97,29 @@ class Axes:
         return tensor
 
 
+def check_axes(axis: Any) -> None:
+    """Raise NumPy's TypeError for what its compiled functions take for no axis."""
+    if axis is None or type(axis) is int:
+        return
+    for number in axis if isinstance(axis, tuple) else (axis,):
+        if isinstance(number, bool | np.bool_):
+            raise TypeError(f"axis is {axis!r}; an integer is required, which a bool is not")
+        operator.index(number)
+
+
+def strict_axis(axis: Any, ndim: int, scalars: bool = False) -> int:
+    """As :func:`normalize_axis`, for NumPy's compiled functions, to which a bool is no integer.
+
+    `scalars`: an array without axes counts as one with a single axis.
+    """
+    check_axes(axis)
+    return normalize_axis(axis, max(ndim, 1) if scalars else ndim)
+
+
+def _is_axis_of_scalars(axis: Any) -> bool:
+    return not isinstance(axis, tuple) and operator.index(axis) in (0, -1)
+
+
 def normalize_axis(axis: Any, ndim: int) -> int:
     """One axis, non-negative; NumPy's AxisError otherwise."""
     number = operator.index(axis)
@@ -104,10 +128,19 @@ def normalize_axis(axis: Any, ndim: int) -> int:
     return number % ndim
 
 
+def listed_axes(axis: Any) -> tuple[Any, ...]:
+    """Axes as a tuple, of an integer, a sequence or a 1-D array."""
+    if not isinstance(axis, tuple | list):
+        try:
+            return (operator.index(axis),)
+        except TypeError:
+            pass
+    return tuple(axis)
+
+
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes from an integer or a tuple, sorted."""
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    numbers = sorted(normalize_axis(a, ndim) for a in axes)
+    """Axes from an integer or several, sorted."""
+    numbers = sorted(normalize_axis(a, ndim) for a in listed_axes(axis))
     if len(set(numbers)) < len(numbers):
         raise ValueError("duplicate value in 'axis'")
     return tuple(numbers)

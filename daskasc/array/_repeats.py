@@ -10,7 +10,7 @@ import numpy as np
 from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import torch
 from daskasc.array._readonly import freeze, stand_in
-from daskasc.array._reductions import normalize_axes, normalize_axis
+from daskasc.array._reductions import normalize_axes, normalize_axis, strict_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -21,7 +21,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     tensor = tensor_of(a)
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
-    number = normalize_axis(axis, tensor.ndim)
+    number = strict_axis(axis, tensor.ndim, scalars=True)
+    tensor = tensor if tensor.ndim else tensor.reshape(1)
     length = tensor.shape[number]
     if is_array(repeats):
         places = _repeated_places(repeats, length)
@@ -121,7 +122,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(np.asarray(shift), np.asarray(axis))
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    shifts = [(int(s), normalize_axis(int(i), tensor.ndim)) for s, i in pairs]
+    shifts = [(int(s), normalize_axis(i.item(), tensor.ndim)) for s, i in pairs]
     if not shifts:
         return wrap(tensor.clone())
     amounts, numbers = zip(*shifts, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 from daskasc.array._dispatch import implements
 from daskasc.array._dtypes import FLOATS, NUMPY, TWINS, cast, torch, twin
 from daskasc.array._nan_reductions import without_nan
-from daskasc.array._reductions import accumulator, finish, normalize_axis
+from daskasc.array._reductions import Axes, accumulator, finish, strict_axis
 from daskasc.array._storage import tensor_of
 
 
@@ -18,7 +18,7 @@ def _scan(tensor: Any, axis: Any, dtype: Any, out: Any, product: bool) -> Any:
     values = cast(tensor, target)
     if axis is None or not values.ndim:
         values = values.reshape(-1)
-    number = 0 if axis is None else normalize_axis(axis, values.ndim)
+    number = 0 if axis is None else strict_axis(axis, values.ndim)
     function = torch.cumprod if product else torch.cumsum
     # torch would scan narrow integers in int64
     scanned = function(twin(values), dim=number, dtype=TWINS.get(target))
@@ -75,6 +75,10 @@ def _cumulative(
                 "For arrays which have more than one dimension ``axis`` argument is required."
             )
         axis = 0
+    axes = Axes(axis, tensor.ndim, False, True).axes  # as of ``ufunc.accumulate``
+    if len(axes) != 1:
+        raise ValueError(f"accumulate does not allow multiple axes; axis is {axis!r}")
+    axis = axes[0]
     if dtype is None and out is not None:
         dtype = NUMPY[accumulator(tensor.dtype, None, out)]
     scanned = _scan(tensor, axis, dtype, None, product)._t

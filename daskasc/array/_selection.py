@@ -30,7 +30,7 @@ from daskasc.array._dtypes import (
     twin,
 )
 from daskasc.array._readonly import freeze, laid_out
-from daskasc.array._reductions import normalize_axis, truth
+from daskasc.array._reductions import normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -142,7 +142,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     tensor = tensor_of(a)
     if axis is None or not tensor.ndim:
         tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
-    number = normalize_axis(axis, tensor.ndim)
+    number = strict_axis(axis, tensor.ndim)
     length = tensor.shape[number]
     where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
     if isinstance(where_, np.ndarray) and not where_.size:

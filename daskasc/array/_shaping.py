@@ -19,7 +19,13 @@ from daskasc.array._dispatch import implements, into, is_array
 from daskasc.array._dtypes import BFLOAT16, NUMPY, TWINS, cast, promote, torch, torch_dtype
 from daskasc.array._layout import order_of, resolved
 from daskasc.array._readonly import copies, freeze, stands_for
-from daskasc.array._reductions import normalize_axes, normalize_axis
+from daskasc.array._reductions import (
+    check_axes,
+    listed_axes,
+    normalize_axes,
+    normalize_axis,
+    strict_axis,
+)
 from daskasc.array._storage import tensor_of, wrap
 
 
@@ -155,18 +161,17 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """As :func:`numpy.moveaxis`."""
     tensor = tensor_of(a)
-    origins = source if isinstance(source, tuple | list) else (source,)
-    targets = destination if isinstance(destination, tuple | list) else (destination,)
+    origins, targets = listed_axes(source), listed_axes(destination)
     if len(origins) != len(targets):
         raise ValueError(
             "`source` and `destination` arguments must have the same number of elements"
         )
-    origins = [normalize_axis(i, tensor.ndim) for i in origins]
-    targets = [normalize_axis(i, tensor.ndim) for i in targets]
-    for name, numbers in (("source", origins), ("destination", targets)):
+    places = [normalize_axis(i, tensor.ndim) for i in origins]
+    wanted = [normalize_axis(i, tensor.ndim) for i in targets]
+    for name, numbers in (("source", places), ("destination", wanted)):
         if len(set(numbers)) < len(numbers):
             raise ValueError(f"repeated axis in `{name}` argument: {numbers}")
-    return wrap(torch.movedim(tensor, tuple(origins), tuple(targets)))
+    return wrap(torch.movedim(tensor, tuple(places), tuple(wanted)))
 
 
 @implements(np.rollaxis)
@@ -190,7 +195,12 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     tensor = tensor_of(a)
     if axis is None:
         return wrap(tensor.squeeze())
-    axes = normalize_axes(axis, tensor.ndim)
+    check_axes(axis)
+    if tensor.ndim or isinstance(axis, tuple):
+        axes = normalize_axes(axis, tensor.ndim)
+    else:  # an array without axes passes with one of them
+        strict_axis(axis, 0, scalars=True)
+        axes = ()
     if any(tensor.shape[i] != 1 for i in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return wrap(tensor.reshape([n for i, n in enumerate(tensor.shape) if i not in axes]))
@@ -200,8 +210,8 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """As :func:`numpy.expand_dims`."""
     tensor = tensor_of(a)
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    for number in normalize_axes(axis, tensor.ndim + count):
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    for number in normalize_axes(axes, tensor.ndim + len(axes)):
         tensor = tensor.unsqueeze(number)
     return wrap(tensor)
 
@@ -281,6 +291,7 @@ def concatenate(
         if dtype is None and out is None:
             tensors = _with_weak(given, tensors)
         tensors, axis = [t.reshape(-1) for t in tensors], 0
+    check_axes(axis)
     first = tensors[0]
     if not first.ndim:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -350,7 +361,9 @@ def stack(
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """As :func:`numpy.unstack`."""
     tensor = tensor_of(x)
-    return tuple(wrap(part) for part in tensor.unbind(normalize_axis(axis, tensor.ndim)))
+    if not tensor.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(wrap(part) for part in moveaxis(wrap(tensor), axis, 0)._t.unbind(0))
 
 
 @implements(np.vstack)

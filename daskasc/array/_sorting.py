@@ -14,7 +14,7 @@ from daskasc.array._dtypes import (
     torch,
     unsortable,
 )
-from daskasc.array._reductions import normalize_axis
+from daskasc.array._reductions import check_axes, normalize_axis
 from daskasc.array._storage import tensor_of, wrap
 
 
@@ -26,6 +26,7 @@ def _along(a: Any, axis: Any) -> tuple[Any, int]:
 
 
 def _along_one(a: Any, axis: Any) -> tuple[Any, int]:
+    check_axes(axis)
     tensor = tensor_of(a)
     return _along(wrap(tensor if tensor.ndim else tensor.reshape(1)), axis)
 

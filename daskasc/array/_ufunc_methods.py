@@ -33,7 +33,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     twin,
 )
-from daskasc.array._reductions import NO, Axes, finish, normalize_axis, truth
+from daskasc.array._reductions import NO, Axes, finish, truth
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -201,7 +201,7 @@ def accumulate(
             ACCUMULATE[ufunc], (array,), {"axis": axis, "dtype": dtype, "out": out}
         )
     tensor, dtype = _prepared(ufunc, array, dtype, out)
-    number = normalize_axis(axis, tensor.ndim)
+    number = axis
     target, length = tensor.dtype, tensor.shape[number]
     if ufunc in ASSOCIATIVE:
         step = 1

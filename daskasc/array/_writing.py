@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from daskasc.array import _indexing
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import implements, into, is_array
 from daskasc.array._dtypes import is_integer, torch, twin
-from daskasc.array._reductions import normalize_axis, truth
+from daskasc.array._reductions import normalize_axes, normalize_axis, truth
 from daskasc.array._selection import weakly_cast
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import stack, tensor_of, wrap
@@ -282,12 +281,11 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if axis is None:
         axes = tuple(range(array.ndim))
     else:
-        axes = axis if isinstance(axis, tuple) else (operator.index(axis),)
-    numbers = {normalize_axis(i, array.ndim) for i in axes}
+        axes = normalize_axes(axis, array.ndim)
     places = truth(array._t).nonzero()
     index: list[slice] = []
     for i, size in enumerate(array.shape):
-        if i not in numbers:
+        if i not in axes:
             index.append(slice(None))
         elif not places.shape[0]:
             index.append(slice(0, 0))
