@@ -246,13 +246,7 @@ def _check_importable(where: tuple[int, ...], place: Any) -> None:
 def _from_host(host: np.ndarray[Any, Any], copy: bool | None) -> Any:
     """Array of host memory: shared where the card is host memory and torch can take it."""
     backend = device.current()
-    can_share = (
-        backend.torch_device.type == "cpu"
-        and host.flags.writeable
-        and host.dtype.isnative
-        and host.flags.aligned
-        and all(step >= 0 and step % host.itemsize == 0 for step in host.strides)
-    )
+    can_share = backend.torch_device.type == "cpu" and device.shareable(host)
     if copy is False and not can_share:
         raise BufferError(
             f"a host array with strides {host.strides}, writeable={host.flags.writeable} and "

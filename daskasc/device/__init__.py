@@ -10,7 +10,7 @@ from __future__ import annotations
 from daskasc.device import _capabilities as capabilities
 from daskasc.device import _collectives as collectives
 from daskasc.device import _observer as observer
-from daskasc.device._backend import Backend, MemoryInfo, host_view
+from daskasc.device._backend import Backend, MemoryInfo, host_view, shareable
 from daskasc.device._counters import Counters, counters
 from daskasc.device._discovery import count, resolve, visibility_env
 from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
@@ -41,6 +41,7 @@ __all__ = [
     "on_change",
     "resolve",
     "selftest",
+    "shareable",
     "staging",
     "torch",
     "torch_dtype",

@@ -18,7 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.device._backend import Backend, MemoryInfo, as_bits, host_view, limited, to_host
+from daskasc.device._backend import (
+    Backend,
+    MemoryInfo,
+    as_bits,
+    host_view,
+    limited,
+    shareable,
+    to_host,
+)
 from daskasc.device._counters import counters
 from daskasc.device._dtypes import BFLOAT16, numpy_dtype, torch_dtype
 from daskasc.device._staging import Loan, staging
@@ -69,8 +77,7 @@ class AcceleratorBackend(Backend):
         """
         module = torch()
         dtype = torch_dtype(array.dtype)
-        flags = array.flags
-        if blocking and flags.c_contiguous and flags.writeable and array.dtype.isnative:
+        if blocking and array.flags.c_contiguous and shareable(array):
             result = module.from_numpy(as_bits(array)).to(self.torch_device)
             counters.add("host_to_device_bytes", array.nbytes)
             return result.view(dtype) if result.dtype is not dtype else result

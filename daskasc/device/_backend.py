@@ -179,6 +179,20 @@ def host_view(tensor: Any) -> np.ndarray[Any, Any]:
     return view
 
 
+def shareable(array: np.ndarray[Any, Any]) -> bool:
+    """Whether torch takes an array's memory as it is.
+
+    Axes of length 1 have any strides, also in arrays that NumPy calls contiguous.
+    """
+    flags = array.flags
+    return bool(
+        flags.writeable
+        and flags.aligned
+        and array.dtype.isnative
+        and all(step >= 0 and step % array.itemsize == 0 for step in array.strides)
+    )
+
+
 def as_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """View of an array of this machine's byte order that torch can take.
 

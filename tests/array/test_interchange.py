@@ -77,6 +77,17 @@ def test_down_refuses_arrays_that_do_not_fit() -> None:
     assert x.asnumpy(np.zeros(3, ">f8")).tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("dtype", ["?", "f4", "f8", "u8", "c16", ">i4", "Q"])
+def test_axes_of_one_element_have_any_strides(dtype: str) -> None:
+    whole = np.arange(24).astype(dtype).reshape(2, 3, 4)
+    odd = np.frombuffer(b"\0" + np.ones(1, "f4").tobytes(), "f4", offset=1)
+    fields = np.zeros(1, "u1,f8")["f1"]
+    for host in (whole[::-1, :1, :1][:1], whole[:1, 1:2, ::-1][..., :1].T, odd, fields):
+        for blocking in (True, False):
+            x = from_numpy(host, blocking=blocking)
+            np.testing.assert_array_equal(x.asnumpy(), host)
+
+
 def test_asnumpy_of_host_data() -> None:
     assert da.asnumpy([1, 2], blocking=False).result().tolist() == [1, 2]
     out = np.zeros(2)
