@@ -119,7 +119,10 @@ class Report:
             lines += ["", "left open by the table:", *(f"  {each}" for each in open_ones)]
         if self.untried:
             lines += ["", f"not tried for want of time: {len(self.untried)}"]
-            counts = Counter(line.rpartition(" ")[0] for line in self.untried)
+            counts = Counter(
+                line if line.startswith("note ") else line.rpartition(" ")[0]
+                for line in self.untried
+            )
             names = ", ".join(f"{name} ({n})" for name, n in counts.items())
             lines += textwrap.wrap(names, _WIDTH, initial_indent="  ", subsequent_indent="  ")
         return "\n".join(lines)

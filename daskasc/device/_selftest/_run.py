@@ -17,7 +17,7 @@ from daskasc.device._selftest._questions import Question, of_collectives, of_ope
 from daskasc.device._selftest._report import Finding, Report
 from daskasc.errors import ConfigurationError, DeviceUnavailableError
 
-_START = 60.0  # seconds that a crew has to get ready: drivers and libraries load slowly
+_START = 120.0  # seconds that a crew has to get ready: drivers and libraries load slowly
 _FOR_COLLECTIVES = 0.3  # share of the time
 _MOST_CARDS = 4
 # errors are those of the call that is made, and torch_npu's own way to the CPU is an error
