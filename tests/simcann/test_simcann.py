@@ -23,7 +23,12 @@ def python() -> Path:
 
 
 def run(
-    python: Path, script: Path, *arguments: str, options: dict[str, object], **extra: str
+    python: Path,
+    script: Path,
+    *arguments: str,
+    options: dict[str, object],
+    timeout: float = 300,
+    **extra: str,
 ) -> subprocess.CompletedProcess[str]:
     environment = os.environ | variables(PLACE, **options) | extra  # type: ignore[arg-type]
     return subprocess.run(
@@ -32,7 +37,7 @@ def run(
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
     )
 
 

@@ -36,10 +36,16 @@ namespace {
 constexpr auto kNpu = c10::DeviceType::PrivateUse1;
 
 struct Refusal {
-  std::set<std::string> dtypes;  // refused, as aclnn's parameter check does
+  std::set<std::string> dtypes;  // refused, as aclnn's parameter check does; "*": every call
   std::set<std::string> fallback;  // computed on the CPU by torch_npu, with a warning
 };
+struct Limit {
+  int64_t axes = 0;  // most that an argument may have; 0: any
+  int64_t elements = 0;  // results have fewer; 0: any
+  std::string argument;  // may not be given
+};
 std::map<std::string, Refusal> refusals;
+std::map<std::string, Limit> limits;
 std::atomic<int64_t> calls{0}, fallbacks{0};
 
 bool flag(const char* name) {
@@ -59,6 +65,82 @@ at::Tensor over_same_memory(const at::Tensor& tensor, const c10::Storage& storag
   if (tensor.is_conj()) made._set_conj(true);
   if (tensor.is_neg()) made._set_neg(true);
   return made;
+}
+
+std::string base_name(const c10::FunctionSchema& schema) {
+  std::string name = schema.name().substr(schema.name().find("::") + 2);
+  if (!name.empty() && name.back() == '_') name.pop_back();
+  return name;
+}
+
+std::vector<at::Tensor> npu_tensors(const torch::jit::Stack& stack, size_t count) {
+  std::vector<at::Tensor> found;
+  for (size_t i = stack.size() - count; i < stack.size(); i++) {
+    if (stack[i].isTensor() && is_npu(stack[i].toTensor())) found.push_back(stack[i].toTensor());
+    if (stack[i].isTensorList())
+      for (const at::Tensor& tensor : stack[i].toTensorVector())
+        if (is_npu(tensor)) found.push_back(tensor);
+  }
+  return found;
+}
+
+// what table.py says about a call, before it is made
+void check_table(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  std::string name = base_name(schema);
+  size_t count = schema.arguments().size();
+  std::vector<at::Tensor> tensors = npu_tensors(stack, count);
+  auto limit = limits.find(name);
+  if (limit != limits.end()) {
+    for (const at::Tensor& tensor : tensors)
+      TORCH_CHECK(!limit->second.axes || tensor.dim() <= limit->second.axes, "call aclnn", name,
+                  " failed, error code 161002: a tensor of ", tensor.dim(),
+                  " axes is not supported on Ascend910B (simulated)");
+    for (size_t i = 0; i < count; i++)
+      TORCH_CHECK(schema.arguments()[i].name() != limit->second.argument ||
+                      stack[stack.size() - count + i].isNone(),
+                  "call aclnn", name, " failed, error code 161002: argument ",
+                  limit->second.argument, " is not supported on Ascend910B (simulated)");
+  }
+  auto found = refusals.find(name);
+  if (found == refusals.end()) return;
+  TORCH_CHECK(!found->second.dtypes.count("*"), "call aclnn", name,
+              " failed, error code 161002: the function is not supported on Ascend910B "
+              "(simulated)");
+  std::vector<std::string> dtypes;
+  for (const at::Tensor& tensor : tensors) dtypes.push_back(c10::toString(tensor.scalar_type()));
+  if (tensors.empty())  // makes a tensor out of nothing
+    for (size_t i = 0; i < count; i++) {
+      const c10::IValue& value = stack[stack.size() - count + i];
+      if (schema.arguments()[i].name() == "dtype" && value.isInt())
+        dtypes.push_back(c10::toString(value.toScalarType()));
+    }
+  for (const std::string& dtype : dtypes) {
+    TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
+                " failed, error code 161002: dtype DT_", dtype,
+                " is not supported on Ascend910B (simulated)");
+    if (!found->second.fallback.count(dtype)) continue;
+    fallbacks++;
+    TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
+                "' is not supported on the NPU backend for ", dtype,
+                ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
+    static std::mutex mutex;
+    static std::set<std::string> said;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (said.insert(name).second)
+      TORCH_WARN("CAUTION: The operator 'aten::", name,
+                 "' is not currently supported on the NPU backend and will fall back to run on "
+                 "the CPU. (simulated)");
+  }
+}
+
+void check_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  auto limit = limits.find(base_name(schema));
+  if (limit == limits.end() || !limit->second.elements) return;
+  for (size_t i = stack.size() - schema.returns().size(); i < stack.size(); i++)
+    TORCH_CHECK(!stack[i].isTensor() || stack[i].toTensor().numel() < limit->second.elements,
+                "call aclnn", base_name(schema), " failed, error code 161002: a result of ",
+                stack[i].toTensor().numel(), " elements is not supported on Ascend910B "
+                "(simulated)");
 }
 
 // One operator call: its tensors on the card and their counterparts for the CPU kernel.
@@ -112,30 +194,9 @@ class Call {
                 pairs_[0].npu.device(), " and cpu! (", name, ")");
   }
 
-  void check_table() const {
-    std::string name = schema_.name().substr(schema_.name().find("::") + 2);
-    if (!name.empty() && name.back() == '_') name.pop_back();
+  void check_mask() const {
+    std::string name = base_name(schema_);
     if (name == "index_put" || name == "_index_put_impl") refuse_mask();
-    auto found = refusals.find(name);
-    if (found == refusals.end()) return;
-    for (const Pair& pair : pairs_) {
-      std::string dtype = c10::toString(pair.npu.scalar_type());
-      TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
-                  " failed, error code 161002: dtype DT_", dtype,
-                  " is not supported on Ascend910B (simulated)");
-      if (!found->second.fallback.count(dtype)) continue;
-      fallbacks++;
-      TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
-                  "' is not supported on the NPU backend for ", dtype,
-                  ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
-      static std::mutex mutex;
-      static std::set<std::string> said;
-      std::lock_guard<std::mutex> lock(mutex);
-      if (said.insert(name).second)
-        TORCH_WARN("CAUTION: The operator 'aten::", name,
-                   "' is not currently supported on the NPU backend and will fall back to run on "
-                   "the CPU. (simulated)");
-    }
   }
 
   c10::Device device() {
@@ -307,6 +368,7 @@ void draw_from_default(Call& call, const c10::OperatorHandle& op, torch::jit::St
 void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
   calls++;
   const auto& schema = op.schema();
+  check_table(schema, *stack);
   size_t count = schema.arguments().size(), base = stack->size() - count;
   Call call(op);
   bool has_generator = false;
@@ -326,7 +388,7 @@ void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::
     slot = call.to_cpu(slot, info && info->isWrite());
   }
   call.check_devices();
-  call.check_table();
+  call.check_mask();
   c10::DeviceGuard guard(call.device());
   if (!call.has_stream()) call.start();
   if (default_generator)
@@ -336,6 +398,7 @@ void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::
     draw_from_default(call, op, stack);
   else
     op.callBoxed(stack);
+  check_results(schema, *stack);
   call.write_back();
   size_t results = schema.returns().size();
   for (size_t i = stack->size() - results; i < stack->size(); i++)
@@ -344,7 +407,9 @@ void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::
 
 template <c10::DispatchKey Key>
 void stock(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  check_table(op.schema(), *stack);
   op.callBoxedForDispatchKey(Key, *stack);
+  check_results(op.schema(), *stack);
 }
 
 std::vector<std::unique_ptr<torch::Library>> libraries;
@@ -384,12 +449,17 @@ void refuse(const std::string& name, const std::vector<std::string>& dtypes,
   refusals[name] = {{dtypes.begin(), dtypes.end()}, {fallback.begin(), fallback.end()}};
 }
 
+void limit(const std::string& name, int64_t axes, int64_t elements, const std::string& argument) {
+  limits[name] = {axes, elements, argument};
+}
+
 }  // namespace
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("install", &install);
   m.def("install_stock", &install_stock);
   m.def("refuse", &refuse);
+  m.def("limit", &limit);
   m.def("calls", [] { return calls.load(); });
   m.def("fallbacks", [] { return fallbacks.load(); });
 }

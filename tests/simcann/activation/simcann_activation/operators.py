@@ -38,6 +38,8 @@ def install() -> Any:
     """Install all kernels; return the extension module."""
     import torch
 
+    from simcann_activation import table
+
     importlib.import_module("torch_npu")
     sys.path.insert(0, os.environ["SIMCANN_LIBRARIES"])
     try:
@@ -55,6 +57,14 @@ def install() -> Any:
     explicit = registered("CompositeExplicitAutograd")
     composed = {name for name in npu & implicit if name not in cpu and not _kept(name)}
     stock = STOCK & explicit
+    strict = os.environ.get("SIMCANN_STRICT", "1") != "0"
+    if strict:
+        # what is made of others has no kernel of its own, and gets one for the table's sake
+        tabled = {*table.rows(), *table.LIMITS}
+        named = {name for name in implicit | explicit if name.split(".")[0].rstrip("_") in tabled}
+        named -= npu | cpu
+        composed |= named & implicit
+        stock |= named - implicit
     module.install(
         sorted(
             name
@@ -73,9 +83,22 @@ def install() -> Any:
         (autograd_npu & implicit, "AutogradPrivateUse1", "CompositeImplicitAutograd"),
     ):
         module.install_stock(sorted(names), key, source)
-    if os.environ.get("SIMCANN_STRICT", "1") != "0":
-        from simcann_activation import table
-
+    if strict:
         for operator, (refused, fallback) in table.rows().items():
             module.refuse(operator, sorted(refused), sorted(fallback))
+        for operator, limits in table.LIMITS.items():
+            module.limit(operator, *limits)
+        _refuse_dlpack(torch)
     return module
+
+
+def _refuse_dlpack(torch: Any) -> None:
+    """``from_dlpack`` is documented as not supported; no operator, so it is replaced."""
+    genuine = torch.from_dlpack
+
+    def from_dlpack(source: Any, **options: Any) -> Any:
+        if isinstance(source, torch.Tensor) and source.device.type == "npu":
+            raise RuntimeError("from_dlpack of npu tensors is not supported (simulated)")
+        return genuine(source, **options)
+
+    torch.from_dlpack = torch.utils.dlpack.from_dlpack = from_dlpack
