@@ -21,7 +21,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _complex
-from daskasc.array._dispatch import NeedsHost, name_of
+from daskasc.array._dispatch import MissingKernel, NeedsHost, name_of
 from daskasc.array._dtypes import COMPLEX, torch
 from daskasc.array._elementwise import ROWS as NUMPY_ROWS
 from daskasc.array._gamma import gamma
@@ -63,10 +63,10 @@ def _float32_only(row: Row) -> Row:
     wide = _wide(row)
 
     def computed(*operands: Any) -> Any:
-        if operands[0].dtype is not torch.float32 or not device.current().supports(
-            "multiply", "float64"
-        ):
+        if operands[0].dtype is not torch.float32:
             raise NeedsHost("too inaccurate in torch")
+        if not _has_float64():
+            raise MissingKernel("mul", "float64")
         return wide(*operands)
 
     return computed

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dispatch import MissingKernel
 from daskasc.array._dtypes import torch, torch_dtype
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.random._mix import MASK, STEPS, mixed
@@ -112,7 +112,7 @@ class Source:
         wanted = np.dtype(dtype)
         backend = device.current()
         if not self.host and not backend.supports("multiply", wanted.name):
-            raise NeedsHost(f"multiply of {wanted.name}")
+            raise MissingKernel("mul", wanted.name)
         return torch_dtype(wanted)
 
     # -- words

@@ -12,7 +12,7 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _indexing
-from daskasc.array._dispatch import NeedsHost, is_array
+from daskasc.array._dispatch import MissingKernel, NeedsHost, is_array
 from daskasc.array._dtypes import COMPLEX, NUMPY, torch
 
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
@@ -86,7 +86,7 @@ def computed(array: Any, output: Any) -> Any:
         return tensor.to(torch.float64)
     if tensor.dtype is torch.float32 and output._t.dtype is torch.float32:
         return tensor
-    raise NeedsHost("a card without float64")
+    raise MissingKernel("mul", "float64")
 
 
 def store(output: Any, values: Any) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dispatch import MissingKernel, NeedsHost
 from daskasc.array._dtypes import torch
 from daskasc.scipy._nd_boundary import (
     GRID_WRAP,
@@ -57,8 +57,10 @@ def spline_filter1d(input: Any, order: int, axis: int, output: Any, mode: int) -
     waits for the card. So do results that are truncated to integers.
     """
     tensor = computed(input, output)
-    if not output._t.is_floating_point() or tensor.dtype is not torch.float64:
-        raise NeedsHost("a spline in less than float64")
+    if tensor.dtype is not torch.float64:
+        raise MissingKernel("mul", "float64")
+    if not output._t.is_floating_point():
+        raise NeedsHost("a spline rounded to integers")
     length = tensor.shape[axis] if tensor.ndim else 1
     if tensor.numel() and length > 1:
         if not bool(torch.isfinite(tensor).all()):

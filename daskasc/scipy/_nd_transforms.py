@@ -17,7 +17,7 @@ import operator
 from typing import Any, NamedTuple
 
 from daskasc.array import _indexing
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dispatch import MissingKernel, NeedsHost
 from daskasc.array._dtypes import COMPLEX, torch
 from daskasc.array._storage import tensor_of
 from daskasc.scipy._nd_boundary import (
@@ -105,7 +105,7 @@ def _checked(input: Any, output: Any, order: int) -> Any:
         raise RuntimeError("data type not supported")
     tensor = computed(input, output)
     if tensor.dtype is not torch.float64:
-        raise NeedsHost("interpolation in less than float64")
+        raise MissingKernel("mul", "float64")
     if order > 1 and not output._t.is_floating_point():
         raise NeedsHost("splines rounded to integers")
     return tensor

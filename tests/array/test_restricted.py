@@ -15,6 +15,7 @@ import daskasc.array as namespace
 from daskasc import config, device
 from daskasc.array import _dispatch, _guard, from_numpy
 from daskasc.device import capabilities
+from daskasc.errors import HostFallbackError
 
 from .coverage_examples import EXAMPLES, arrays
 from .reference import DTYPES, assert_same, check, data, down, finite
@@ -182,7 +183,7 @@ def test_fallbacks_are_counted() -> None:
 
 def test_fallback_modes() -> None:
     from daskasc.array._dispatch import forget_warnings
-    from daskasc.errors import HostFallbackError, HostFallbackWarning
+    from daskasc.errors import HostFallbackWarning
 
     x = from_numpy(np.ones(3))
     forget_warnings()
@@ -387,3 +388,21 @@ def test_the_host_keeps_the_promotion_policy(ufunc: np.ufunc) -> None:
             assert ufunc(from_numpy(x), from_numpy(x)).dtype == narrow.get(letter, expected.dtype)
             wide = ufunc(from_numpy(x), from_numpy(x), dtype=expected.dtype)
             assert wide.dtype == expected.dtype
+
+
+def test_a_missing_float64_is_named() -> None:
+    special = pytest.importorskip("scipy.special")
+    from daskasc import random
+    from daskasc.scipy import ndimage
+
+    x = from_numpy(np.linspace(0.1, 3, 12, dtype="f4").reshape(3, 4))
+    with dask.config.set({"daskasc.fallback": "error"}):
+        for compute in (
+            lambda: special.gammainc(x, x),
+            lambda: ndimage.shift(x, 0.5),
+            lambda: ndimage.spline_filter1d(x),
+            lambda: ndimage.convolve1d(x.astype("i4"), [1, 2]),
+            lambda: random.default_rng(1).normal(size=3),
+        ):
+            with pytest.raises(HostFallbackError, match="no kernel of mul for float64"):
+                compute()

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import dask
 import pytest
 
-from tests.array.conftest import quiet_fallback, stand_in  # noqa: F401
+from tests.array.conftest import (  # noqa: F401
+    arrays_on_the_card,
+    quiet_fallback,
+    stand_in,
+    stand_ins_only,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from tests.array.conftest import no_fallback, quiet_fallback, stand_in
+from tests.array.conftest import (
+    arrays_on_the_card,
+    no_fallback,
+    quiet_fallback,
+    stand_in,
+    stand_ins_only,
+)
 
-__all__ = ["no_fallback", "quiet_fallback", "stand_in"]
+__all__ = ["arrays_on_the_card", "no_fallback", "quiet_fallback", "stand_in", "stand_ins_only"]
