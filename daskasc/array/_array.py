@@ -35,6 +35,7 @@ from daskasc.array import (
 )
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._methods import NumPyMethods
+from daskasc.array._nesting import check_element
 from daskasc.array._operators import binary, can_cast, in_place, multiply, power, unary
 from daskasc.array._scalar import Scalar
 from daskasc.array._storage import wrap
@@ -429,6 +430,7 @@ class AscendArray(NumPyMethods, Scalar):
 
     def fill(self, value: Any) -> None:
         """Set all elements to a scalar."""
+        check_element(value, self.dtype)
         self[...] = value
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:

@@ -21,6 +21,7 @@ from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
 from daskasc.array._operators import can_cast
 from daskasc.array._storage import from_numpy, tensor_of, wrap
+from daskasc.array._values import copied
 
 _FLOAT64 = np.dtype("f8")
 
@@ -204,9 +205,7 @@ def full(
 
 
 def _filled(made: Any, value: Any) -> Any:
-    if isinstance(value, complex | np.complexfloating) and made.dtype.kind in "biuf":
-        value = np.asarray(value).astype(made.dtype)  # fills under the casting rule "unsafe"
-    made[...] = value
+    _indexing.store(made._t, copied(value, made._t.dtype))
     return made
 
 
@@ -372,13 +371,13 @@ _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """As :func:`numpy.copyto`."""
-    source = tensor_of(src)
     if not _dispatch.is_array(dst):
-        if isinstance(dst, np.ndarray) and not source.ndim and _dispatch.is_array(src):
+        if isinstance(dst, np.ndarray) and _dispatch.is_array(src) and not src.ndim:
             np.copyto(dst, src.asnumpy(), casting, where)  # type: ignore[arg-type]
             return
         raise TypeError("copyto from a card into a NumPy array: call .asnumpy() on the source")
-    given = NUMPY[source.dtype]
+    source = copied(src, dst._t.dtype) if type(src) is int else tensor_of(src)
+    given = np.dtype("i8") if type(src) is int else NUMPY[source.dtype]
     if type(src) in (int, float, complex) and casting not in ("equiv", "unsafe"):
         # Python's numbers go into every dtype of their kind or a higher one
         allowed = _RANKS.get(dst.dtype.kind, -1) >= _RANKS[given.kind]
@@ -389,9 +388,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
             f"'{casting}'"
         )
-    if where is True and type(src) is not complex:
-        dst[...] = src
-        return
-    mask = tensor_of(where, torch.bool)
-    dst._check_writable()
-    _indexing.store(dst._t, torch.where(mask, cast(source, dst._t.dtype), dst._t))
+    source = cast(source, dst._t.dtype)
+    if where is not True:
+        source = torch.where(tensor_of(where, torch.bool), source, dst._t)
+    dst._write(source)

@@ -60,7 +60,22 @@ class Flat:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         places = np.arange(len(self))[_on_host(_checked(index))]
+        if not isinstance(places, np.ndarray):
+            self._set_one(int(places), value)
+            return
         _dispatch.call(np.put, (self.base, np.ravel(places), value), {})
+
+    def _set_one(self, place: int, value: Any) -> None:
+        """Set one element; NumPy raises ValueError here, whatever does not fit."""
+        if np.ndim(value):
+            raise ValueError(
+                f"flat[{place}] is one element; the value has {np.ndim(value)} axes. Give a "
+                "number, or take a slice"
+            )
+        try:
+            _dispatch.call(np.put, (self.base, place, value), {})
+        except (OverflowError, TypeError) as error:
+            raise ValueError(f"flat[{place}] cannot be set to {value!r}: {error}") from error
 
     def copy(self) -> Any:
         """Return the elements as a new array with one axis."""

@@ -23,9 +23,10 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks, _readonly
-from daskasc.array._dtypes import NUMPY, TWINS, cast, check_integer, is_integer, torch, twin
+from daskasc.array._dtypes import NUMPY, TWINS, cast, is_integer, torch, twin
 from daskasc.array._nesting import check_depth, check_element
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import value_for
 
 _NO_INDEX = "arrays used as indices must be of integer (or boolean) type"
 
@@ -455,14 +456,7 @@ def _fill_mask(tensor: Any, mask: Any, value: Any) -> bool:
 
 
 def _value(value: Any, tensor: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool):
-        check_integer(value, NUMPY[tensor.dtype])
-        if not is_integer(tensor):
-            value = value != 0 if tensor.dtype is torch.bool else float(value)
-    elif isinstance(value, (float, complex)) and tensor.dtype is not torch.bfloat16:
-        # NumPy's own errors: complex into real, NaN or infinity into integers
-        np.zeros((), NUMPY[tensor.dtype])[()] = value
-    return tensor_of(value, tensor.dtype).to(tensor.device)
+    return value_for(value, tensor.dtype).to(tensor.device)
 
 
 def flip(tensor: Any, axes: list[int] | tuple[int, ...]) -> Any:

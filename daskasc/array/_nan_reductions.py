@@ -82,16 +82,21 @@ def _nan_extreme(
     reduce = extremes.max if largest else extremes.min
     if not _has_nan(tensor):
         return reduce(wrap(tensor), axis, out, keepdims, initial, where)
-    filled = without_nan(tensor, _loser(tensor, largest))
-    found = reduce(wrap(filled), axis, None, keepdims, initial, where)._t
-    if initial is NO or initial is None:
-        axes = Axes(axis, tensor.ndim, keepdims, True)
-        if axes.axes:
-            nothing = torch.all(torch.isnan(tensor), dim=axes.axes, keepdim=axes.keepdims)
-        else:
-            nothing = torch.isnan(tensor)
-        found = found.masked_fill(nothing, math.nan)
-    return finish(found, out)
+    loser = _loser(tensor, largest)
+    nothing = torch.isnan(tensor)
+    begins = initial is not NO and initial is not None
+    if begins:  # a NaN to begin with loses, too
+        first = full.initial_of(initial, tensor.dtype)
+        initial = wrap(without_nan(first, loser))
+        if where is not NO and where is not True:
+            nothing = nothing | ~full.mask_of(where, tensor)
+    found = reduce(wrap(without_nan(tensor, loser)), axis, None, keepdims, initial, where)._t
+    axes = Axes(axis, tensor.ndim, keepdims, True)
+    if axes.axes:
+        nothing = torch.all(nothing, dim=axes.axes, keepdim=axes.keepdims)
+    if begins:
+        nothing = nothing & torch.isnan(first)
+    return finish(found.masked_fill(nothing, math.nan), out)
 
 
 @implements(np.nanmax)

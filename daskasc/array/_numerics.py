@@ -315,17 +315,11 @@ def _pad_constant(tensor: Any, widths: list[Any], values: list[Any]) -> Any:
                 continue
             shape = list(tensor.shape)
             shape[axis] = count
-            fill = torch.from_numpy(np.asarray(value).astype(_plain(tensor.dtype)))
-            block = cast(fill.to(tensor.device), tensor.dtype).expand(shape)
+            block = tensor_of(np.asarray(value), tensor.dtype).expand(shape)
             parts.insert(0 if at == 0 else len(parts), block)
         if len(parts) > 1:
             tensor = torch.cat(parts, dim=axis)
     return tensor
-
-
-def _plain(dtype: Any) -> Any:
-    numpy_dtype = NUMPY[dtype]
-    return np.dtype("f4") if numpy_dtype.kind == "V" else numpy_dtype
 
 
 # -- counting

@@ -24,14 +24,15 @@ from daskasc.array._dtypes import (
     TWINS,
     UNSIGNED,
     cast,
-    check_integer,
     promote,
     torch,
     torch_dtype,
     twin,
 )
+from daskasc.array._nesting import check_element
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._summation import sum_floats
+from daskasc.array._values import value_for
 
 NO = np._NoValue
 
@@ -218,12 +219,8 @@ def sum_over(tensor: Any, axes: Axes, dtype: Any, kind: str = "sum") -> Any:
 
 def initial_of(value: Any, dtype: Any) -> Any:
     """``initial=`` of a reduction as a tensor of torch dtype `dtype`; NumPy's errors otherwise."""
-    if type(value) is int:
-        check_integer(value, NUMPY[dtype])
-    first = tensor_of(value, dtype)
-    if first.ndim:
-        raise ValueError("setting an array element with a sequence.")
-    return first
+    check_element(value, NUMPY[dtype])
+    return value_for(value, dtype)
 
 
 def combine(tensor: Any, initial: Any, ufunc: np.ufunc) -> Any:

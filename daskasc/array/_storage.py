@@ -112,7 +112,7 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
     if kind is not np.ndarray:
         if _dispatch.is_array(array):
             return array
-        if (kind is list or kind is tuple) and _holds_array(array):
+        if (kind is list or kind is tuple) and holds_array(array):
             raise TypeError(
                 f"from_numpy takes host memory; the {kind.__name__} holds arrays on a card. Use "
                 "daskasc.array.array(...), or np.stack(...) for arrays of one shape"
@@ -149,11 +149,17 @@ def _upload(value: Any) -> Any:
 
 @observer.observed("upload")
 def _send(host: np.ndarray[Any, Any], blocking: bool = True) -> Any:
-    return device.current().upload(host, blocking)
+    if host.flags.c_contiguous or 0 in host.strides:
+        return device.current().upload(host, blocking)
+    # as NumPy's copies of order K: the axes lie in memory as they did, without gaps
+    order = sorted(range(host.ndim), key=lambda axis: -abs(host.strides[axis]))
+    tensor = device.current().upload(host.transpose(order), blocking)
+    back = sorted(range(host.ndim), key=order.__getitem__)
+    return tensor.permute(back).data  # with memory of its own, no view
 
 
 def _tensor_of_nested(value: Any) -> Any:
-    if not _holds_array(value):
+    if not holds_array(value):
         return _upload(value)
     from_items = [tensor_of(item) for item in value]
     return stack(from_items)
@@ -165,9 +171,10 @@ def stack(tensors: list[Any]) -> Any:
     return torch.stack([cast(t, dtype) for t in tensors])
 
 
-def _holds_array(value: Any) -> bool:
+def holds_array(value: Any) -> bool:
+    """Whether a list or tuple holds arrays of a card, at any depth."""
     return any(
-        _dispatch.is_array(item) or (type(item) in (list, tuple) and _holds_array(item))
+        _dispatch.is_array(item) or (type(item) in (list, tuple) and holds_array(item))
         for item in value
     )
 

@@ -33,7 +33,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     twin,
 )
-from daskasc.array._reductions import NO, Axes, finish, truth
+from daskasc.array._reductions import NO, Axes, finish, initial_of, truth
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -166,17 +166,17 @@ def reduce(
     if not all(tensor.shape[number] for number in axes.axes):
         shape = [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
         first = _identity(ufunc, target) if initial is NO or initial is None else initial
-        tensor = torch.full(shape, first, dtype=target, device=tensor.device)
+        tensor = initial_of(first, target).to(tensor.device).expand(shape)
         initial = NO
     else:
         for number in axes.axes:
             if initial is not NO and initial is not None and ufunc not in ASSOCIATIVE:
                 shape = [1 if i == number else n for i, n in enumerate(tensor.shape)]
-                first = tensor_of(initial, tensor.dtype).expand(shape)
+                first = initial_of(initial, tensor.dtype).expand(shape)
                 tensor, initial = torch.cat([first, tensor], dim=number), NO
             tensor = cast(_fold(ufunc, tensor, number, dtype), target)
     if initial is not NO and initial is not None:
-        tensor = _call(ufunc, tensor_of(initial, tensor.dtype), tensor, dtype)
+        tensor = _call(ufunc, initial_of(initial, tensor.dtype), tensor, dtype)
     return finish(cast(axes.finish(tensor), target), out)
 
 

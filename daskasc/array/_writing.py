@@ -10,10 +10,12 @@ from daskasc.array import _indexing
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import implements, into, is_array
 from daskasc.array._dtypes import is_integer, torch, twin
+from daskasc.array._operators import can_cast
 from daskasc.array._reductions import normalize_axes, normalize_axis, truth
 from daskasc.array._selection import weakly_cast
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import stack, tensor_of, wrap
+from daskasc.array._values import value_for
 
 
 def _target(function: str, a: Any) -> Any:
@@ -33,12 +35,26 @@ def _store_flat(a: Any, flat: Any) -> None:
         a._write(flat.reshape(a.shape))
 
 
-def _cycled(values: Any, count: int, dtype: Any) -> Any:
-    """`count` values, repeated from the start where there are fewer."""
-    tensor = tensor_of(values, dtype).reshape(-1)
+def _cycled(values: Any, count: int) -> Any:
+    """`count` elements of a tensor, repeated from the start where there are fewer."""
+    tensor = values.reshape(-1)
     if not tensor.numel():
         raise ValueError("Cannot insert from an empty array!")
     return moved(tensor, lambda t: t.repeat(-(-count // t.shape[0]))[:count])
+
+
+def _safely(function: str, values: Any, array: Any) -> Any:
+    """Tensor of values for an array; arrays of another dtype have to fit it by the rule "safe".
+
+    Scalars are cast, and with them arrays on the card without axes, as reductions give them.
+    """
+    strict = values.ndim > 0 if is_array(values) else isinstance(values, np.ndarray)
+    if strict and not can_cast(values.dtype, array.dtype, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {values.dtype!r} to {array.dtype!r} according to the rule "
+            f"'safe', as {function} needs; convert the values by .astype"
+        )
+    return value_for(values, array._t.dtype)
 
 
 @implements(np.put)
@@ -58,9 +74,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise ValueError(f"clipmode is {mode!r}; allowed: raise, wrap, clip")
     if not is_integer(places):
         raise TypeError("Cannot cast array data to dtype('int64') according to the rule 'safe'")
-    if not places.numel() or not tensor_of(v).numel():
+    values = value_for(v, array._t.dtype)
+    if not places.numel() or not values.numel():
         return
-    values = _cycled(v, places.shape[0], array._t.dtype)
+    values = _cycled(values, places.shape[0])
     flat = _flat(array)
     _indexing.setitem(flat, wrap(places), wrap(values))
     _store_flat(array, flat)
@@ -74,9 +91,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if where.shape[0] != array.size:
         raise ValueError("place: mask and data must be the same size")
     places = where.nonzero().reshape(-1)
+    values = _safely("place", vals, array)
     if places.shape[0]:
         flat = _flat(array)
-        twin(flat)[places] = twin(_cycled(vals, places.shape[0], flat.dtype))
+        twin(flat)[places] = twin(_cycled(values, places.shape[0]))
         _store_flat(array, flat)
 
 
@@ -87,7 +105,10 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     where = truth(tensor_of(mask))
     if where.numel() != array.size:
         raise ValueError("putmask: mask and data must be the same size")
-    source = _cycled(values, array.size, array._t.dtype).reshape(array.shape)
+    found = _safely("putmask", values, array)
+    if not found.numel():
+        return
+    source = _cycled(found, array.size).reshape(array.shape)
     array._write(torch.where(where.reshape(array.shape), source, array._t))
 
 
@@ -130,8 +151,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         step = 1 + int(np.cumprod(array.shape[:-1]).sum())
     flat = _flat(array)
     count = len(range(0, min(array.size, end or array.size), step))
-    if count:
-        values = _cycled(val, count, flat.dtype)
+    found = value_for(val, flat.dtype)
+    if count and found.numel():
+        values = _cycled(found, count)
         twin(flat)[0 : end or array.size : step] = twin(values)
         _store_flat(array, flat)
 
@@ -160,7 +182,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         _check_gaps(given, length, number)
     places = places.to(torch.int64)
     places = torch.where(places < 0, places + length, places)
-    source = tensor_of(values, tensor.dtype)
+    source = value_for(values, tensor.dtype)
     if scalar or places.shape[0] == 1:
         while source.ndim < tensor.ndim:
             source = source.unsqueeze(0)
@@ -207,7 +229,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     count = int(np.prod(shape))
     if not count or not tensor.numel():
         return wrap(torch.zeros(shape, dtype=tensor.dtype, device=tensor.device))
-    return wrap(_cycled(wrap(tensor), count, tensor.dtype).reshape(shape))
+    return wrap(_cycled(tensor, count).reshape(shape))
 
 
 @implements(np.choose)

@@ -36,17 +36,25 @@ MULTIPLIED = st.one_of(
 ACCUMULATED = st.none() | st.sampled_from(("i8", "f4", "f8", "c16"))
 
 
+def narrowed(draw: st.DrawFn, array: Strided, kwargs: dict[str, Any]) -> None:
+    """Let a result be of any integer dtype; floats beyond one have no integer in C."""
+    if array.base.dtype.kind in "biu" and draw(st.booleans()):
+        kwargs["dtype"] = draw(st.sampled_from(INTEGERS))
+
+
 @st.composite
 def reduced(
     draw: st.DrawFn,
     values: st.SearchStrategy[Strided],
     masked: bool = True,
     wrong: bool = True,
+    any_integer: bool = False,
     **options: st.SearchStrategy[Any],
 ) -> Call:
     """Calls of a reduction: an array, ``axis=``, ``keepdims=``, ``where=`` and further options.
 
-    Options that are drawn as None are left out. One in eight axes is out of bounds or double,
+    Options that are drawn as None are left out; `any_integer` lets integers have any integer
+    dtype. One in eight axes is out of bounds or double,
     where `wrong`.
     """
     array = draw(values)
@@ -61,6 +69,8 @@ def reduced(
         value = draw(option)
         if value is not None:
             kwargs[name] = value
+    if "dtype" in options and any_integer:
+        narrowed(draw, array, kwargs)
     return Call((array,), kwargs)
 
 
@@ -74,6 +84,8 @@ def scanned(draw: st.DrawFn, values: Any, **options: Any) -> Call:
         value = draw(option)
         if value is not None:
             kwargs[key] = value
+    if "dtype" in options:
+        narrowed(draw, array, kwargs)
     return Call((array,), kwargs)
 
 
@@ -133,13 +145,23 @@ CASES: dict[str, Case] = {
     "sum": Case(
         np.sum,
         # sums of infinities of either sign in one step of float16 are the dtype's business
-        reduced(arrays(ALL), dtype=ACCUMULATED, initial=st.none() | st.sampled_from((2, 1.5))),
+        reduced(
+            arrays(ALL),
+            any_integer=True,
+            dtype=ACCUMULATED,
+            initial=st.none() | st.sampled_from((2, 1.5, -1, 300, 1j, np.nan)),
+        ),
     ),
     "sum[out]": Case(storing(np.sum), stored()),
     "sum[method]": Case(method("sum"), reduced(arrays(ALL), dtype=ACCUMULATED)),
     "prod": Case(
         np.prod,
-        reduced(MULTIPLIED, initial=st.none() | st.just(2), dtype=st.none() | st.just("f8")),
+        reduced(
+            MULTIPLIED,
+            any_integer=True,
+            initial=st.none() | st.just(2),
+            dtype=st.none() | st.just("f8"),
+        ),
     ),
     "prod[out]": Case(storing(np.prod), stored()),
     "prod[method]": Case(method("prod"), reduced(MULTIPLIED)),

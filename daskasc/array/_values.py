@@ -1,0 +1,71 @@
+"""Values that are to be stored in arrays, converted as NumPy's assignment converts them.
+
+Python's numbers have to fit, alone and in lists: NumPy itself puts them into an array of the
+target's dtype, so that its errors are raised (OverflowError for an integer out of range,
+ValueError for NaN as an integer, TypeError for a complex number as a real one). Arrays, whether on
+the card or not, are cast: their integers wrap.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from daskasc.array import _storage
+from daskasc.array._dtypes import BFLOAT16, NUMPY, torch, torch_dtype
+
+_SEQUENCES = (list, tuple)
+
+
+def value_for(value: Any, dtype: Any) -> Any:
+    """Tensor of torch dtype `dtype` of a value that is to be stored in one.
+
+    Raises
+    ------
+    OverflowError, ValueError, TypeError
+        NumPy's, for Python's numbers that the dtype cannot hold.
+    UnsupportedDTypeError
+        Text and other objects.
+    """
+    kind = type(value)
+    if kind in _SEQUENCES:
+        if _storage.holds_array(value):
+            return torch.stack([value_for(item, dtype) for item in value])
+        return _storage.tensor_of(_packed(value, _host(dtype)), dtype)
+    if value is not None and not isinstance(value, int | float | complex | np.number | np.bool_):
+        return _storage.tensor_of(value, dtype)
+    made = np.empty((), _host(dtype))
+    with np.errstate(all="ignore"):  # a float that becomes an infinity; the card says nothing
+        made[()] = value
+    return _storage.tensor_of(made, dtype)
+
+
+def copied(value: Any, dtype: Any) -> Any:
+    """Tensor of a value that is copied under the casting rule "unsafe"; only integers have to fit.
+
+    This is how :func:`numpy.copyto` and :func:`numpy.full` convert.
+    """
+    return value_for(value, dtype) if type(value) is int else _storage.tensor_of(value, dtype)
+
+
+def _host(dtype: Any) -> np.dtype[Any]:
+    """NumPy's dtype for a torch dtype, with one that its rules know for bfloat16."""
+    found = NUMPY[dtype]
+    return np.dtype("f8") if found == BFLOAT16 else found
+
+
+def _packed(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Array of a nested list of Python's numbers."""
+    natural = np.asarray(value)
+    if natural.dtype.kind != "O" or not _all_numbers(value):
+        torch_dtype(natural.dtype)  # raises for text, times and objects
+    with np.errstate(all="ignore"):
+        return np.array(value, dtype)
+
+
+def _all_numbers(value: Any) -> bool:
+    if type(value) in _SEQUENCES:
+        return all(map(_all_numbers, value))
+    return value is None or isinstance(value, numbers.Number)
