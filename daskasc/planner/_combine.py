@@ -53,6 +53,14 @@ def gather_one(combine: Function, depth: int, *values: Any) -> list[Any]:
     return [result]
 
 
+def gather_merged(merge: Function, depth: int, *values: Any) -> list[Any]:
+    """Task: the same by a function that takes any number of partials.
+
+    It is called for one partial too: partials may differ in dtype until they are merged.
+    """
+    return [merge(nest(list(values), depth))]
+
+
 def finish_local(aggregate: Function, depth: int, value: Any) -> Any:
     """Task: the final value of a reduction whose leaves all lie on one card."""
     return aggregate(nest([value], depth))

@@ -33,6 +33,7 @@ from daskasc.planner._combine import (
     finish_gathered,
     finish_local,
     finish_reduced,
+    gather_merged,
     gather_nodes,
     gather_one,
 )
@@ -244,7 +245,8 @@ class TreeWriter:
                 partials[card] = (gather_nodes, *inputs)
             else:
                 # exact, so any order gives the same bits: one partial a card
-                partials[card] = (gather_one, self.combine, self.depth, *inputs)
+                gather = gather_one if self.tree.step.row.merge is None else gather_merged
+                partials[card] = (gather, self.combine, self.depth, *inputs)
         name = f"{self.tree.step.row.name}-{self.token}"
         result, others = rewrite.exchange(
             self._key, name, self.collective, owner, self.cards, partials

@@ -5,13 +5,15 @@ in the order of the *chunks*; over a flattened array of several dimensions that 
 in NumPy's order. They cannot take chunks without elements either. Those of ``argtopk`` fail where
 fewer elements than wanted are there. Here a partial of an extreme is the value, its place in the
 whole array, and (where NaN is skipped) whether there was any value; of equal values the lowest
-place wins, whatever the order of merging.
+place wins, whatever the order of merging. The sum of partial products has the dtype that dask
+promises for it also where there is but one, and that of booleans counts no chunks.
 
 All functions take a nested list of partials, as dask's do, and work on any array library.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -174,6 +176,24 @@ def argtopk_finish(partials: Any, k: int, axis: tuple[int, ...], keepdims: bool 
     values, places = np.flip(values, along), np.flip(places, along)
     order = np.argsort(values, axis=along, kind="stable")
     return np.flip(np.take_along_axis(places, order, along), along)
+
+
+# -- partial products of a contraction
+
+
+def sum_merge(partials: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool = True) -> Any:
+    """Sum of partial products in `dtype`; of booleans, whose sum is "or", a boolean."""
+    first, *rest = _partials(partials)
+    if first.dtype.kind == "b":
+        return functools.reduce(np.logical_or, rest, first)
+    add = functools.partial(np.add, dtype=dtype)
+    return functools.reduce(add, rest, first.astype(dtype, copy=False))
+
+
+def sum_finish(partials: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool = False) -> Any:
+    """The contraction out of the last partial products."""
+    total = sum_merge(partials, axis, dtype).astype(dtype, copy=False)
+    return total if keepdims else np.squeeze(total, axis=tuple(axis))
 
 
 # -- joining

@@ -154,7 +154,14 @@ TABLE = (
     ),
     # chunks may have counted up to different greatest values
     Reduction("bincount", dask_routines._bincount_agg, dask_routines._bincount_agg, "gather"),
-    Reduction("contraction", dask_routines._chunk_sum, dask_routines._chunk_sum, "sum"),
+    Reduction(
+        "contraction",
+        dask_routines._chunk_sum,
+        dask_routines._chunk_sum,
+        "sum",
+        merge=_partials.sum_merge,
+        finish=_partials.sum_finish,
+    ),
     _joining("unique", np.unique, np.concatenate, _partials.distinct),
     _joining("stack", np.vstack, tuple, _partials.stacked),
 )

@@ -6,6 +6,8 @@
 - ``dask.array.routines._asarray_isnull`` asks pandas, which takes no arrays on a card.
 - ``dask.array.diagonal`` of a diagonal outside the matrix makes an empty chunk by NumPy, or by CuPy
   for CuPy's arrays.
+- ``dask.array.histogramdd`` hands the counts of a chunk on in a tuple, of which NumPy makes an
+  array.
 - ``flox.aggregations.generic_aggregate`` reduces a chunk by groups for xarray's ``groupby`` and
   ``resample``; all its engines write into NumPy buffers.
 
@@ -32,8 +34,9 @@ def fill() -> None:
     _replace("scipy_linalg_safe", _scipy_linalg_safe, ("dask.array.utils",))
     _replace("diagonal", _diagonal, ("dask.array.creation", "dask.array.reductions", "dask.array"))
     routines = importlib.import_module("dask.array.routines")
-    if hasattr(routines, "_asarray_isnull"):
-        setattr(routines, "_asarray_isnull", is_null)  # noqa: B010 - a private name
+    for name, function in _BY_NAME.items():
+        if hasattr(routines, name):
+            setattr(routines, name, function)
     if importlib.util.find_spec("flox") is not None:
         _replace("generic_aggregate", _generic_aggregate, _FLOX)
 
@@ -58,6 +61,24 @@ def is_null(values: Any) -> Any:
     import pandas as pd
 
     return np.asarray(pd.isnull(values))
+
+
+def block_histogramdd_rect(sample: Any, bins: Any, range: Any, weights: Any) -> Any:
+    """Counts of a chunk of ``histogramdd``, with one more axis; it stands in graphs."""
+    return np.histogramdd(sample, bins, range=range, weights=weights)[0][np.newaxis]
+
+
+def block_histogramdd_multiarg(*args: Any) -> Any:
+    """The same for a chunk of each coordinate, then bins, range and weights."""
+    return block_histogramdd_rect(args[:-3], *args[-3:])
+
+
+# what takes the place of dask's functions of these names
+_BY_NAME: dict[str, Callable[..., Any]] = {
+    "_asarray_isnull": is_null,
+    "_block_histogramdd_rect": block_histogramdd_rect,
+    "_block_histogramdd_multiarg": block_histogramdd_multiarg,
+}
 
 
 def _is_on_card(value: Any) -> bool:

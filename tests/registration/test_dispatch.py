@@ -147,3 +147,22 @@ def test_a_diagonal_outside_the_matrix_is_on_the_card():
     found = da.diagonal(x, 9).compute(scheduler="synchronous")
     assert isinstance(found, AscendArray)
     assert found.shape == (0,)
+
+
+def test_counts_in_several_dimensions():
+    host = np.random.default_rng(2).normal(size=(20, 3))
+    bins, limits = (3, 4, 2), ((-3.0, 3.0),) * 3
+    expected = np.histogramdd(host, bins, limits)[0]
+    x = on_card(host, (4, 3))
+    weights = np.arange(20.0)
+    columns = tuple(x[:, index] for index in range(3))
+    weighted = da.histogramdd(columns, bins, limits, weights=on_card(weights, 4))[0].compute()
+    for counts in (da.histogramdd(part, bins, limits)[0].compute() for part in (x, columns)):
+        assert isinstance(counts, AscendArray)
+        np.testing.assert_array_equal(counts.asnumpy(), expected)
+    expected_weights = np.histogramdd(host, bins, limits, weights=weights)[0]
+    np.testing.assert_allclose(weighted.asnumpy(), expected_weights)
+    # arrays in host memory stay there
+    stock = da.histogramdd(da.from_array(host, chunks=(4, 3)), bins, limits)[0].compute()
+    assert type(stock) is np.ndarray
+    np.testing.assert_array_equal(stock, expected)
