@@ -58,15 +58,25 @@ def _wide(row: Row) -> Row:
     return computed
 
 
+def _only_wide(row: Row) -> Row:
+    """Functions that lose digits, or overflow on the way, in float32."""
+    wide = _wide(row)
+
+    def computed(*operands: Any) -> Any:
+        if operands[0].dtype is torch.float32 and not _has_float64():
+            raise MissingKernel("mul", "float64")
+        return wide(*operands)
+
+    return computed
+
+
 def _float32_only(row: Row) -> Row:
     """Functions whose error in torch is too large for float64."""
-    wide = _wide(row)
+    wide = _only_wide(row)
 
     def computed(*operands: Any) -> Any:
         if operands[0].dtype is not torch.float32:
             raise NeedsHost("too inaccurate in torch")
-        if not _has_float64():
-            raise MissingKernel("mul", "float64")
         return wide(*operands)
 
     return computed
@@ -216,22 +226,22 @@ def _or_complex(row: Row, complex_row: Row) -> Row:
 ROWS: dict[str, Row] = {
     "erf": _wide(torch.erf),
     "erfc": _wide(torch.erfc),
-    "erfcx": _wide(torch.special.erfcx),
+    "erfcx": _only_wide(torch.special.erfcx),
     "erfinv": _wide(_erfinv),
     "erfcinv": _wide(_erfcinv),
-    "ndtr": _wide(_ndtr),
+    "ndtr": _only_wide(_ndtr),
     "ndtri": _wide(torch.special.ndtri),
-    "log_ndtr": _wide(torch.special.log_ndtr),
-    "gamma": _wide(gamma),
+    "log_ndtr": _only_wide(torch.special.log_ndtr),
+    "gamma": _only_wide(gamma),
     "gammaln": _wide(_gammaln),
     "loggamma": _wide(_loggamma),
     "_zeta": _wide(_zeta),
     "_riemann_zeta": _wide(_riemann_zeta),
-    "psi": _wide(torch.digamma),
+    "psi": _only_wide(torch.digamma),
     "gammainc": _float32_only(_gammainc),
-    "i0": _wide(torch.special.i0),
+    "i0": _only_wide(torch.special.i0),
     "i0e": _wide(torch.special.i0e),
-    "i1": _wide(torch.special.i1),
+    "i1": _only_wide(torch.special.i1),
     "i1e": _wide(torch.special.i1e),
     "k0": _wide(torch.special.modified_bessel_k0),
     "k1": _wide(torch.special.modified_bessel_k1),
@@ -239,22 +249,22 @@ ROWS: dict[str, Row] = {
     "k1e": _wide(torch.special.scaled_modified_bessel_k1),
     "expit": _wide(torch.sigmoid),
     "log_expit": _wide(_log_expit),
-    "logit": _wide(torch.logit),
+    "logit": _only_wide(torch.logit),
     "exp2": _wide(torch.exp2),
     "exp10": _wide(_exp10),
     "expm1": _or_complex(torch.expm1, torch.expm1),
     "log1p": _or_complex(torch.log1p, _complex.log1p),
     "cbrt": _wide(NUMPY_ROWS["cbrt"]),
-    "cosm1": _wide(_cosm1),
+    "cosm1": _only_wide(_cosm1),
     "xlogy": _wide(torch.xlogy),
     "xlog1py": _wide(torch.special.xlog1py),
     "entr": _wide(torch.special.entr),
     "rel_entr": _wide(_rel_entr),
-    "kl_div": _wide(_kl_div),
+    "kl_div": _only_wide(_kl_div),
     "huber": _wide(_huber),
-    "pseudo_huber": _wide(_pseudo_huber),
-    "boxcox": _wide(_boxcox),
-    "boxcox1p": _wide(_boxcox1p),
-    "inv_boxcox": _wide(_inv_boxcox),
-    "inv_boxcox1p": _wide(_inv_boxcox1p),
+    "pseudo_huber": _only_wide(_pseudo_huber),
+    "boxcox": _only_wide(_boxcox),
+    "boxcox1p": _only_wide(_boxcox1p),
+    "inv_boxcox": _only_wide(_inv_boxcox),
+    "inv_boxcox1p": _only_wide(_inv_boxcox1p),
 }

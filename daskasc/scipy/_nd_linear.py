@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost
+from daskasc.array._dispatch import MissingKernel
 from daskasc.array._dtypes import torch
 from daskasc.scipy._nd_boundary import computed, extended, refuse_bool, store
 
@@ -123,7 +123,7 @@ def uniform_filter1d(
         return
     # float32 would drift; sums of each window do not, but do not spoil lines either
     if not bool(torch.isfinite(line).all()):
-        raise NeedsHost("a running sum over infinities and NaN")
+        raise MissingKernel("mul", "float64")
     total = torch.zeros_like(tensor)
     for place in range(size):
         total += line.narrow(axis, place, length)

@@ -100,9 +100,21 @@ def _axis(places: Any, length: int, order: int, mode: int) -> _Axis:
     return _Axis(numbers, weights(inside, order) if order else [], filled, outside)
 
 
-def _checked(input: Any, output: Any, order: int) -> Any:
+def _checked(input: Any, output: Any, order: int, mode: int) -> Any:
+    """Elements to compute with.
+
+    Raises
+    ------
+    ValueError
+        There are none, and the mode continues them; SciPy reads other memory.
+    """
     if input._t.dtype in COMPLEX:
         raise RuntimeError("data type not supported")
+    if output.size and not input.size and mode not in (CONSTANT, GRID_CONSTANT):
+        raise ValueError(
+            f"the image has no elements, and results of shape {output.shape} are asked for; only "
+            "mode 'constant' and 'grid-constant' have values for them: give one of these"
+        )
     tensor = computed(input, output)
     if tensor.dtype is not torch.float64:
         raise MissingKernel("mul", "float64")
@@ -123,7 +135,7 @@ def zoom_shift(
     grid_mode: bool,
 ) -> None:
     """Zoom by factors and shift, each axis by itself."""
-    tensor = _checked(input, output, order)
+    tensor = _checked(input, output, order, mode)
     if not output.size:
         return
     axes = []
@@ -214,7 +226,7 @@ def geometric_transform(
     """Interpolate at coordinates, or at those that a matrix makes of the output's."""
     if mapping is not None:
         raise NeedsHost("a function of coordinates")
-    tensor = _checked(input, output, order)
+    tensor = _checked(input, output, order, mode)
     if not output.size:
         return
     if coordinates is not None:
@@ -242,19 +254,8 @@ def _affine(row: Any, offset: float, shape: Any, place: Any) -> Any:
     return total
 
 
-def _fill_of_nothing(axes: list[_Axis], output: Any, cval: float) -> None:
-    """Results of an image without elements: `cval` where the mode says so.
-
-    Raises
-    ------
-    ValueError
-        The mode continues elements that are not there; SciPy reads other memory.
-    """
-    if not (axes[0].filled or axes[0].outside is not None):
-        raise ValueError(
-            f"the image has no elements, and results of shape {output.shape} are asked for; only "
-            "mode 'constant' and 'grid-constant' have values for them: give one of these"
-        )
+def _fill_of_nothing(output: Any, cval: float) -> None:
+    """Results of an image without elements."""
     values = torch.full(output.shape, float(cval), dtype=torch.float64, device=output._t.device)
     _finish(output, values, None, cval)
 
@@ -262,7 +263,7 @@ def _fill_of_nothing(axes: list[_Axis], output: Any, cval: float) -> None:
 def _combined(tensor: Any, axes: list[_Axis], output: Any, cval: float) -> None:
     """Sum over all combinations of the axes' neighbours, in SciPy's order."""
     if not tensor.numel():
-        _fill_of_nothing(axes, output, cval)
+        _fill_of_nothing(output, cval)
         return
     flat = tensor.reshape(-1)
     steps = [1] * len(axes)

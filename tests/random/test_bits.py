@@ -224,6 +224,7 @@ def test_card_rng(stand_in) -> None:
         assert not np.isin(other.random(4).asnumpy(), own).any()
 
 
+@pytest.mark.usefixtures("stand_ins_only")  # which no process need own
 def test_card_rng_needs_a_card() -> None:
     with pytest.raises(DeviceUnavailableError, match="owns none"):
         random.card_rng(5)

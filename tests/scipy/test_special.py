@@ -17,6 +17,7 @@ from daskasc import device
 from daskasc.array import AscendArray, _special, from_numpy
 from daskasc.errors import HostFallbackWarning, MissingLibraryError
 from daskasc.scipy._library import library
+from tests.array.restricted import restricted_card
 
 ROWS = [name for name in _special.ROWS if hasattr(scipy.special, name)]
 SINGLE = ("gammainc",)
@@ -62,6 +63,16 @@ def test_ufunc(name, dtype):
     ufunc = getattr(scipy.special, name)
     operands = samples(name, dtype)
     compare(ufunc(*map(from_numpy, operands)), ufunc(*operands), dtype)
+
+
+@pytest.mark.usefixtures("quiet_fallback")
+@pytest.mark.parametrize("name", ROWS)
+def test_ufunc_on_a_card_without_float64(name):
+    ufunc = getattr(scipy.special, name)
+    operands = samples(name, "f4")
+    with restricted_card():
+        found = ufunc(*map(from_numpy, operands))
+    compare(found, ufunc(*operands), "f4")
 
 
 @pytest.mark.usefixtures("no_fallback")
