@@ -14,6 +14,8 @@ import pytest
 
 SHARED_MEMORY = Path("/dev/shm")
 KINDS = ("cpu", "npu", "cuda")
+# fixtures by which a test's own process takes a card
+OWNING = frozenset({"arrays_on_the_card", "card"})
 # distributed keeps these for the life of the process, whatever is closed
 KEPT_THREADS = (
     "Dask-Offload",
@@ -45,6 +47,23 @@ def pytest_configure(config: pytest.Config) -> None:
     kind = config.getoption("--device")
     os.environ["DASK_DASKASC__DEVICE"] = kind
     dask.config.set({"daskasc.device": kind})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what ``-m hardware`` selects; tests that take a card themselves come last.
+
+    Those before them start clusters, and a cluster's parent must not hold a card.
+    """
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in ("suite", "simcann")):
+            item.add_marker("hardware")
+    if config.getoption("--device") != "cpu":
+        items.sort(key=_takes_a_card)
+
+
+def _takes_a_card(item: pytest.Item) -> bool:
+    return not OWNING.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +161,13 @@ def client4(cluster4):
 
 
 @pytest.fixture(autouse=True)
-def no_device_software_in_the_parent(request):
-    """The process that holds client, scheduler and nannies never loads a card's software."""
+def no_card_in_the_parent(request):
+    """The process that holds client, scheduler and nannies never makes a card's context."""
     yield
-    assert request.config.getoption("--device") != "cpu" or "torch_npu" not in sys.modules
+    if _takes_a_card(request.node):
+        return
+    if request.config.getoption("--device") == "cpu":
+        assert "torch_npu" not in sys.modules
+    elif "torch" in sys.modules:
+        driver = getattr(sys.modules["torch"], request.config.getoption("--device"))
+        assert not driver.is_initialized()

@@ -21,6 +21,7 @@ from daskasc.array import TABLE, AscendArray, asnumpy, from_numpy
 from daskasc.errors import ProfileStateError
 
 HERE = Path(__file__).resolve()
+KIB = 1024
 
 
 @pytest.fixture
@@ -233,8 +234,9 @@ def test_peak_memory(card: device.Backend) -> None:
         y = x + x + x
     assert y.shape == x.shape
     base = before - (8 << 20)
-    assert inner.peak_device_bytes == base
-    assert outer.peak_device_bytes == base + 2 * (512 << 10)
+    padding = 0 if card.kind == "cpu" else 4 * KIB  # allocators round
+    assert abs(inner.peak_device_bytes - base) <= padding
+    assert abs(outer.peak_device_bytes - base - 2 * 512 * KIB) <= padding
     assert card.memory().peak >= before  # the process's own peak is not forgotten
     assert "peak device memory: " in outer.table()
 

@@ -6,7 +6,7 @@ import pytest
 
 from daskasc import device
 
-pytestmark = [pytest.mark.hardware, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.selftest, pytest.mark.timeout(600)]
 
 
 def test_tables_hold_on_this_card(card_kind: str):

@@ -6,6 +6,10 @@ import dask
 import numpy as np
 import pytest
 
+from tests.array.conftest import arrays_on_the_card
+
+__all__ = ["arrays_on_the_card"]
+
 
 @pytest.fixture(autouse=True)
 def _synchronous():

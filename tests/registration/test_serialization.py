@@ -48,13 +48,15 @@ def test_conjugates():
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_one_large_frame_without_a_copy(dtype):
+def test_one_large_frame_without_a_copy(dtype, card_kind):
     array = from_numpy(values((1000,), dtype))
     header, frames = serialize(array)
     assert header["serializer"] == "pickle"
     assert len(frames) == 2
     assert frames[1].nbytes == array.nbytes
-    assert np.frombuffer(frames[1], np.uint8).ctypes.data == array.tensor.data_ptr()
+    if card_kind == "cpu":  # elsewhere the frame is the copy that leaves the card
+        assert np.frombuffer(frames[1], np.uint8).ctypes.data == array.tensor.data_ptr()
+    assert bytes(frames[1]) == values((1000,), dtype).tobytes()
     assert len(frames[0]) < 1000
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing on a cluster of stand-in cards."""
+"""Reading and writing on a cluster."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ from daskasc.io import from_zarr, open_zarr, to_zarr
 
 @pytest.fixture
 def cards(client4):
-    """The default scheduler of this folder's tests gives way to the cluster."""
+    """The cluster's scheduler by name, as a user may set it."""
     with dask.config.set(scheduler=client4):
         yield client4
+
+
+@pytest.fixture
+def values():
+    return np.random.default_rng(7).normal(size=(24, 6, 8)).astype("float32")
 
 
 def test_chunks_are_read_on_the_cards_and_written_from_there(cards, tmp_path, values):
