@@ -8,6 +8,7 @@ on the host, with the same numbers. Both are counted and said.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -209,9 +210,14 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
 
     def on_host(**given: Any) -> Any:
         if own:
-            unset = {"out": None} if "out" in arguments else {}
+            # what is drawn is stored by the caller, who has the array
+            if (out := arguments.get("out")) is not None:
+                given["out"] = None
+                if "size" in given:
+                    given["size"] = tuple(out.shape)
             again = Source(bits, host=True, again=source.taken)
-            return _drawn(again, name, {**given, **unset})
+            with contextlib.suppress(_counts.TooLarge):
+                return _drawn(again, name, dict(given))
         generator = np.random.Generator(np.random.PCG64(bits.host_words(4)))
         return np.asarray(getattr(generator, name)(**given))
 
