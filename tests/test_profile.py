@@ -88,6 +88,15 @@ def test_counts_of_a_small_program() -> None:
     assert p.seconds > 0
 
 
+def test_filling_an_array_has_a_name(tmp_path: Path) -> None:
+    x = from_numpy(np.zeros(4))
+    with daskasc.profile() as p:
+        x.copy_from(np.arange(4.0))
+    assert calls(p) == {"copy_from": 1}
+    assert moved(p, "host_to_device") == {"copy_from": (1, 32)}
+    assert "copy_from" in str(p)
+
+
 def test_results_are_the_same_bits() -> None:
     rng = np.random.default_rng(1)
     x, y = (from_numpy(rng.normal(size=(40, 30)).astype("f4")) for _ in "ab")

@@ -110,6 +110,10 @@ def solve(a: Any, b: Any) -> Any:
     """As :func:`numpy.linalg.solve`; `b` is a vector only when it has one axis."""
     left, right = _inexact(a, b)
     matrices(wrap(left), square=True)
+    if not right.ndim:
+        raise ValueError(
+            "solve: Input operand 1 does not have enough dimensions (has 0, requires 1)"
+        )
     vector = right.ndim == 1
     right = right.unsqueeze(-1) if vector else right
     if right.shape[-2] != left.shape[-1]:
@@ -129,7 +133,12 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """As :func:`numpy.linalg.tensorsolve`."""
     left, right = tensor_of(a), tensor_of(b)
     if axes is not None:
-        order = [i for i in range(left.ndim) if i not in axes] + list(axes)
+        order = list(range(left.ndim))
+        for axis in axes:
+            if axis not in order:
+                raise ValueError(f"axes is {axes!r}; allowed: 0 to {left.ndim - 1}")
+            order.remove(axis)
+            order.append(axis)
         left = left.permute(order)
     shape = tuple(left.shape[right.ndim :])
     size = right.numel()
@@ -148,7 +157,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     first, last = tuple(tensor.shape[:ind]), tuple(tensor.shape[ind:])
-    columns = int(np.prod(last))
+    columns = math.prod(last)
+    if not columns:
+        raise ValueError(f"a has shape {first + last}; the product of the axes from {ind} on is 0")
     found = inv(wrap(tensor.reshape(-1, columns)))
     return wrap(found._t.reshape(last + first))
 

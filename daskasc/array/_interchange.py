@@ -58,6 +58,7 @@ def _check_out(out: Any, array: Any) -> None:
         raise ValueError("out is read-only; pass an array that can be written")
 
 
+@observer.observed("copy_from")
 def copy_from(target: Any, source: Any, casting: str = "same_kind") -> None:
     """Implement ``AscendArray.copy_from``."""
     target._check_writable()

@@ -134,6 +134,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     left, right = tensor_of(a), tensor_of(b)
     if isinstance(axes, int | np.integer):
         count = int(axes)
+        if count > min(left.ndim, right.ndim):
+            raise IndexError(
+                f"axes is {count}; the arrays have {left.ndim} and {right.ndim} axes to sum over"
+            )
         lefts: Any = list(range(left.ndim - count, left.ndim))
         rights: Any = list(range(count))
     else:
@@ -142,6 +146,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         rights = list(rights) if isinstance(rights, tuple | list) else [rights]
     lefts = [normalize_axis(i, left.ndim) for i in lefts]
     rights = [normalize_axis(i, right.ndim) for i in rights]
+    if len(set(lefts)) < len(lefts) or len(set(rights)) < len(rights):
+        raise ValueError(f"duplicate axes are not allowed in tensordot; axes is {axes!r}")
     if [left.shape[i] for i in lefts] != [right.shape[i] for i in rights]:
         raise ValueError("shape-mismatch for sum")
     free_left = [i for i in range(left.ndim) if i not in lefts]

@@ -47,6 +47,11 @@ def accepts(value: Any, cls: Any) -> bool:
     if _masks.is_masked(value):
         _masks.plain(value)  # names the remedy, which NumPy's "no implementation" would not
         return True
+    if isinstance(value, np.ndarray) and kind.__array_ufunc__ is np.ndarray.__array_ufunc__:
+        raise TypeError(
+            f"a {kind.__name__} beside an array on a card: only plain NumPy arrays go to the card; "
+            "pass numpy.asarray(...) of it"
+        )
     return isinstance(value, np.generic)
 
 

@@ -255,6 +255,8 @@ def polyfit(
         raise TypeError("expected 1D or 2D array for y")
     if places.shape[0] != values.shape[0]:
         raise TypeError("expected x and y to have same length")
+    if np.float16 in (places.dtype, values.dtype):
+        raise TypeError("array type float16 is unsupported in linalg")
     if rcond is None:
         rcond = places.shape[0] * np.finfo(places.dtype).eps
     left, right = vander(places, order), values

@@ -67,6 +67,8 @@ def _repeated_places(repeats: Any, length: int) -> Any:
 def tile(A: Any, reps: Any) -> Any:
     """As :func:`numpy.tile`."""
     counts = tuple(map(operator.index, reps if isinstance(reps, tuple | list) else (reps,)))
+    if min(counts, default=0) < 0:
+        raise ValueError(f"negative dimensions are not allowed; reps is {reps!r}")
     return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))
 
 

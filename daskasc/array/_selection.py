@@ -438,29 +438,6 @@ def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 # -- the same or nearly
 
 
-@implements(np.array_equal)
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """As :func:`numpy.array_equal`; waits for the card."""
-    left, right = wrap(tensor_of(a1)), wrap(tensor_of(a2))
-    if left.shape != right.shape:
-        return False
-    same = _operators.apply(np.equal, (left, right))
-    if equal_nan:
-        same = same | (_operators.apply(np.isnan, (left,)) & _operators.apply(np.isnan, (right,)))
-    return bool(same.all())
-
-
-@implements(np.array_equiv)
-def array_equiv(a1: Any, a2: Any) -> bool:
-    """As :func:`numpy.array_equiv`; waits for the card."""
-    left, right = wrap(tensor_of(a1)), wrap(tensor_of(a2))
-    try:
-        np.broadcast_shapes(left.shape, right.shape)
-    except ValueError:
-        return False
-    return bool(_operators.apply(np.equal, (left, right)).all())
-
-
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """As :func:`numpy.isclose`."""

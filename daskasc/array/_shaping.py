@@ -413,6 +413,8 @@ def block(arrays: Any) -> Any:
         tensor = tensor_of(item)
         return wrap(tensor.reshape((1,) * (width - tensor.ndim) + tuple(tensor.shape)))
 
+    if not levels:  # nothing is joined, and the result is no view either
+        return wrap(tensor_of(arrays).clone())
     return build(arrays, 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from daskasc.array import (  # noqa: F401
     _calculus,
     _decompositions,
+    _equality,
     _extremes,
     _fft,
     _functional,

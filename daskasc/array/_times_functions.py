@@ -344,7 +344,10 @@ def min_scalar_type(a: Any, /) -> Any:
 @implements_for_times(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """As :func:`numpy.array_equal`; waits for the card."""
-    left, right = (x if is_array(x) else np.asarray(x) for x in (a1, a2))
+    try:
+        left, right = (x if is_array(x) else np.asarray(x) for x in (a1, a2))
+    except ValueError:  # nested lists of no shape
+        return False
     if left.shape != right.shape:
         return False
     same = left == right
@@ -356,8 +359,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 @implements_for_times(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> bool:
     """As :func:`numpy.array_equiv`; waits for the card."""
-    left, right = (x if is_array(x) else np.asarray(x) for x in (a1, a2))
     try:
+        left, right = (x if is_array(x) else np.asarray(x) for x in (a1, a2))
         np.broadcast_shapes(left.shape, right.shape)
     except ValueError:
         return False

@@ -44,7 +44,14 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
     if not out:
         kwargs.pop("out", None)
     if method == "__call__":
-        return _dispatch.with_times(ufunc, inputs, kwargs)
+        try:
+            return _dispatch.with_times(ufunc, inputs, kwargs)
+        except TypeError:
+            other = next((x for x in inputs if isinstance(x, np.ndarray | np.generic)), None)
+            if kwargs or other is None or ufunc not in (np.equal, np.not_equal):
+                raise
+            # asked by ``other == self`` of NumPy's class, perhaps: its answer where no loop is
+            return _objects.COMPARISONS[ufunc](self, other)
     if out:
         kwargs["out"] = out[0] if len(out) == 1 else out
     name = f"{_dispatch.name_of(ufunc)}.{method}"

@@ -263,7 +263,7 @@ ON_CARD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polyfit": (lambda a: np.polyfit(a, a * 2 + 1, 1), (V,)),
     "corrcoef": (np.corrcoef, (X,)),
     "convolve": (lambda a: np.convolve(a, [1.0, 2.0, 1.0]), (V,)),
-    "histogram auto": (lambda a: np.histogram(a, bins=5), (X,)),
+    "histogram auto": (lambda a: np.histogram(a, bins="auto"), (X,)),
     "lexsort": (lambda a: np.lexsort((a, a)), (V,)),
     "apply_along_axis": (lambda a: np.apply_along_axis(np.sum, 1, a), (X,)),
     "add.reduceat": (lambda a: np.add.reduceat(a, [0, 3]), (V,)),

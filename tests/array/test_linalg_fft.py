@@ -93,6 +93,23 @@ def test_norms_with_nan() -> None:
         check(lambda a, o=order: L.norm(a, o), np.array([np.nan, -1.0]))
 
 
+def test_what_products_and_solvers_refuse() -> None:
+    cube = np.ones((3, 3, 3))
+    for axes in (2, 3, ((0, 0), (1, 1)), ((0, 1), (1,)), (5, 0), -1):
+        check(lambda a, x=axes: np.tensordot(a[0], a, x), A)
+        check(lambda a, x=axes: np.tensordot(a, a, x), A)
+    for axes in ((5,), (-1,), (0, 0), (1,)):
+        check(lambda a, b, x=axes: L.tensorsolve(a, b, axes=x), A, V[:3])
+    check(L.tensorsolve, A, V)
+    check(L.tensorsolve, A, cube)
+    check(L.solve, A, np.array(1.0))
+    check(L.solve, cube, np.ones((2, 3, 2)))
+    for count in (0, 1, 5):
+        check(lambda a, n=count: L.tensorinv(a, n), TALL)
+    check(lambda a: L.tensorinv(a, 1), np.zeros((0, 0)))
+    check(lambda a: L.matrix_rank(a, hermitian=True), TALL)
+
+
 def test_solvers() -> None:
     positive = A @ A.T
     check(L.cholesky, positive)
@@ -228,6 +245,29 @@ def test_ufunc_methods(name: str) -> None:
             if name == "lcm" and method not in ("reduce", "at"):
                 continue  # overflows, differently by the order
             check(make(ufunc), array, zeros=name not in FREE_ZEROS)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        np.array([[2.0, 9], [0, 3]]),
+        np.array([[0.0, 7], [1, 0]]),
+        np.array([[1.0, 1], [1, 1]]),
+        np.array([[[2, 1j], [-1j, -3]]] * 2),
+        np.zeros((0, 0)),
+        np.eye(3)[:, :2],
+    ],
+    ids=lambda host: str(host.shape),
+)
+def test_hermitian_matrices_are_their_lower_triangles(host: Any) -> None:
+    def rebuilt(a: Any) -> Any:
+        u, s, vh = L.svd(a, hermitian=True)
+        return (u * s[..., None, :]) @ vh
+
+    check(lambda a: L.pinv(a, hermitian=True), host, zeros=False)
+    check(lambda a: L.matrix_rank(a, hermitian=True), host)
+    check(lambda a: L.svd(a, compute_uv=False, hermitian=True), host)
+    check(rebuilt, host, zeros=False)
 
 
 def test_unary_at_applies_as_often_as_named() -> None:

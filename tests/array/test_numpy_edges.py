@@ -163,3 +163,13 @@ def test_negative_exponents_outside_the_mask_are_not_met(mask: Any, exponent: An
 @pytest.mark.parametrize("dtype", ["?", "i1", "i8", "u8", "f4", "f8", "c8"])
 def test_where_beside_integers_beyond_64_bits(dtype: str, value: int) -> None:
     check(lambda a: np.where([True, False], a, value), np.array([1, 0]).astype(dtype))
+
+
+@pytest.mark.parametrize("reps", [-1, (2, -1), (2, 0), (), 1.5])
+def test_repetitions_of_tile(reps: Any) -> None:
+    check(lambda a: np.tile(a, reps), np.arange(6.0).reshape(2, 3))
+
+
+def test_polynomials_of_halves_are_refused_as_in_numpy() -> None:
+    check(lambda a: np.polyfit(a, a, 1), np.arange(4, dtype="f2"))
+    check(lambda a: np.polyfit(a.astype("f4"), a, 1), np.arange(4, dtype="f2"))

@@ -186,3 +186,41 @@ def test_torch_tensors_are_refused_with_the_remedy() -> None:
     card = from_numpy(NUMBERS)
     with pytest.raises(TypeError, match="AscendArray"):
         card == card.tensor  # noqa: B015
+
+
+@pytest.mark.usefixtures("quiet_fallback")
+@pytest.mark.parametrize("other", [None, "a", b"a", 1, [1, "a"], ["a", "b"], [[1], 2], (1, 2)])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "M8[D]", "m8[s]"])
+def test_whole_arrays_beside_objects_are_not_equal(dtype: str, other: Any) -> None:
+    for host in (np.arange(2).astype("i8").astype(dtype), np.zeros(0, "i8").astype(dtype)):
+        for function in (np.array_equal, np.array_equiv):
+            try:
+                wanted = function(host, other)
+            except TypeError:
+                continue
+            assert function(from_numpy(host), other) is wanted
+            assert function(other, from_numpy(host)) is wanted
+
+
+def test_numpys_times_of_the_other_kind_are_not_equal() -> None:
+    dates, spans = np.array(["2020-01-01", "NaT"], "M8[D]"), np.array([1, 2], "m8[D]")
+    for host, other in (
+        (dates, np.timedelta64(1, "D")),
+        (spans, np.datetime64("2020-01-01")),
+        (dates, spans),
+        (spans, dates),
+    ):
+        card = from_numpy(host)
+        for function in (operator.eq, operator.ne):
+            assert function(other, card).tolist() == function(other, host).tolist()
+            assert function(card, other).tolist() == function(host, other).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_matrices_are_refused_with_the_remedy() -> None:
+    card, matrix = from_numpy(np.ones((2, 2))), np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    for function in (np.add, operator.add, operator.eq, operator.lt):
+        for operands in ((card, matrix), (matrix, card)):
+            with pytest.raises(TypeError, match=r"pass numpy\.asarray\(\.\.\.\) of it"):
+                function(*operands)
+    assert (card + np.asarray(matrix)).tolist() == [[2, 3], [4, 5]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import warnings
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import daskasc.array as da
+import daskasc.scipy.ndimage as ndimage
 from daskasc import device
 from daskasc.array import AscendArray, from_numpy
 from daskasc.errors import HostConversionError, HostFallbackError, UnsupportedDTypeError
@@ -61,6 +63,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
     "flatten": lambda x: x.flatten(),
     "astype": lambda x: x.astype("f8"),
     "imag": lambda x: x.imag,
+    "block": np.block,
 }
 OURS: dict[str, Callable[[Any], Any]] = {
     "x[::-1]": lambda x: x[::-1],
@@ -115,6 +118,72 @@ def test_the_page_lists_these_copies() -> None:
     table = PAGE.split("| expression | here |")[1].split("\n\n")[0]
     listed = set(re.findall(r"`(\w+)", table)) - {"x"}
     assert listed == {name.split()[0] for name in OURS if not name.startswith("x")}
+
+
+RESULTS_OF_COPIES: dict[str, tuple[Callable[[Any], Any], bool]] = {
+    "x[::-1] + 1": (lambda x: x[::-1] + 1, True),
+    "x[::-1].ravel()": (lambda x: x[::-1].ravel(), True),
+    "x[::-1][:, 1:].ravel()": (lambda x: x[::-1][:, 1:].ravel(), True),
+    "x[::-1][1:].flatten()": (lambda x: x[::-1][1:].flatten(), True),
+    "x[::-1][1:].ravel()": (lambda x: x[::-1][1:].ravel(), False),
+    "x[::-1][1:].reshape(-1)": (lambda x: x[::-1][1:].reshape(-1), False),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS_OF_COPIES)
+def test_what_numpy_copies_of_a_reversed_array(name: str) -> None:
+    function, writeable = RESULTS_OF_COPIES[name]
+    host, x = pair()
+    assert function(host).flags.writeable
+    found = function(x)
+    assert found.flags.writeable == writeable
+    assert found.tolist() == function(host).tolist()
+    assert not writeable or name.startswith("x[::-1][") or f"`{name}`" in PAGE
+
+
+def test_the_page_names_results_that_are_read_only() -> None:
+    assert "`x[::-1][1:].ravel()`" in PAGE
+
+
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("cut", [np.s_[:], np.s_[:, ::-1], np.s_[..., ::2], np.s_[1:]])
+def test_uploads_keep_the_order_of_axes_in_memory(axes: tuple[int, ...], cut: Any) -> None:
+    host = np.arange(24.0).reshape(2, 3, 4).transpose(axes)[cut]
+    wanted = host.copy("K")
+    like = from_numpy(np.zeros(1))
+    for x in (from_numpy(host), da.asarray(host), da.array(host), np.asarray(host, like=like)):
+        assert x.tolist() == host.tolist()
+        assert lying(x) == lying(wanted)
+        assert (x.flags.owndata, x.flags.writeable) == (True, True)
+        assert x.ravel("K").tolist() == wanted.ravel("K").tolist()
+        assert x.reshape(-1, order="A").tolist() == wanted.reshape(-1, order="A").tolist()
+        assert x.asnumpy().flags.c_contiguous
+    assert lying(from_numpy(host) + 1) == lying(wanted + 1)
+
+
+def lying(array: Any) -> list[int]:
+    """Strides of the axes that have some."""
+    return [step for step, n in zip(array.strides, array.shape, strict=True) if n > 1]
+
+
+def test_uploads_of_fortran_order() -> None:
+    host = np.asfortranarray(np.arange(6, dtype="f4").reshape(2, 3))
+    for x in (da.asarray(host), da.asarray(host, "f8"), da.asarray(host.astype("M8[s]"))):
+        assert (x.flags.f_contiguous, x.flags.c_contiguous) == (True, False)
+    assert da.array(host, order="C").flags.c_contiguous
+    host[0, 0] = 7  # the card has its own memory
+    assert x.astype("i8").tolist() == [[0, 1, 2], [3, 4, 5]]
+    spread = np.broadcast_to(np.arange(3.0), (2, 3))
+    assert from_numpy(spread).tolist() == spread.tolist()
+
+
+def test_the_class_of_arrays() -> None:
+    assert da.ndarray is AscendArray
+    assert isinstance(da.zeros(2), da.ndarray)
+    assert not isinstance(np.zeros(2), da.ndarray)
+    assert not issubclass(AscendArray, np.ndarray)
+    made = da.ndarray((2, 3), np.int32)
+    assert (made.shape, made.dtype) == ((2, 3), np.int32)
 
 
 def test_assigning_to_a_negative_step() -> None:
@@ -275,3 +344,32 @@ def test_sorting_is_stable() -> None:
     np.testing.assert_array_equal(
         np.argsort(from_numpy(host)).asnumpy(), np.argsort(host, kind="stable")
     )
+
+
+def small_differences() -> dict[str, str]:
+    rows = PAGE.split("| where | here | NumPy |")[1].strip().splitlines()[1:]
+    return {row.strip("| ").split(" | ")[0]: row.strip("| ").split(" | ")[1] for row in rows}
+
+
+def test_small_differences() -> None:
+    """Each row of the page's table, in its order."""
+    x, dates = from_numpy(np.arange(6.0).reshape(2, 3)), np.array(["2020-01-01", "NaT"], "M8[D]")
+    assert len(small_differences()) == 9
+    assert not np.equal(x, "a").any()
+    assert np.not_equal(x, "a").all()
+    with pytest.raises(TypeError, match="did not contain a loop"):
+        np.equal(np.arange(6.0), "a")
+    for refused in (lambda: x[0, :2] == ["a", "b"], lambda: x.__setitem__(0, dates[0])):
+        with pytest.raises(UnsupportedDTypeError):
+            refused()
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(from_numpy(np.full((2, 2), np.nan)))
+    with pytest.raises(IndexError, match="index 5 is out of bounds"):
+        x[[5], []]
+    with pytest.raises(ValueError, match="the image has no elements"):
+        ndimage.map_coordinates(from_numpy(np.zeros(0)), np.ones((1, 2)), order=1, mode="wrap")
+    assert (x[...].flags.owndata, x.T.reshape(-1).flags.owndata) == (True, True)
+    assert (x[:1].squeeze().flags.owndata, x.view().flags.owndata) == (False, False)
+    assert np.fft.fft(x, n=True).shape == (2, 1)
+    with pytest.raises(TypeError):
+        np.nditer(x)
