@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
+from daskasc import device
 from tests.array.properties.strategies import (
     COMMON,
     INTEGERS,
@@ -113,6 +115,9 @@ def updates(draw: st.DrawFn, n: int = 2) -> Call:
     elif form == 1:
         index = Strided(elements("?", array.host.shape, count, False), (), ())
     if n == 1:
+        # what NaN becomes as an integer is the processor's own, which stand-ins share with NumPy
+        negative = array.host.dtype.kind == "i" and bool((array.host < 0).any())
+        assume(device.current().kind == "cpu" or not negative)
         return Call((array, index), {})
     shape = array.host[index.host if form == 1 else index].shape
     own = tuple(1 if draw(st.integers(0, 3)) == 0 else side for side in shape)
