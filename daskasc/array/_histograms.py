@@ -31,35 +31,32 @@ def _span(values: Any) -> np.ndarray[Any, Any]:
     return np.asarray(ends.asnumpy()).astype(_plain(values.dtype))
 
 
-# widths of a bin by named rules, from the elements that count
-def _scott(x: Any) -> float:
-    return float((24.0 * math.pi**0.5 / x.size) ** (1.0 / 3.0) * float(np.std(x)))
+# Widths of a bin by the rules of numpy.lib._histograms_impl (NumPy 2.4), from the elements that
+# count and their range, a NumPy scalar. The arithmetic is of NumPy's scalars, whose dtypes decide
+# how the widths of float32 are rounded.
+def _scott(x: Any, spread: Any) -> Any:
+    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * np.std(x).asnumpy()[()]
 
 
-def _fd(x: Any) -> float:
-    upper, lower = np.percentile(x, [75, 25]).tolist()
-    return float(2.0 * (upper - lower) * x.size ** (-1.0 / 3.0))
+def _fd(x: Any, spread: Any) -> Any:
+    upper, lower = np.percentile(x, [75, 25]).asnumpy()
+    return 2.0 * (upper - lower) * x.size ** (-1.0 / 3.0)
 
 
-def _auto(x: Any) -> float:
-    fd, sturges = _fd(x), _sturges(x)
-    return max(min(fd, sturges), _sqrt(x) / 2) if fd else sturges
+def _auto(x: Any, spread: Any) -> Any:
+    return min(max(_fd(x, spread), _sqrt(x, spread) / 2), _sturges(x, spread))
 
 
-def _range(x: Any) -> float:
-    return float(np.ptp(x))
+def _sturges(x: Any, spread: Any) -> Any:
+    return spread / (np.log2(x.size) + 1.0)
 
 
-def _sturges(x: Any) -> float:
-    return _range(x) / (math.log2(x.size) + 1.0)
+def _sqrt(x: Any, spread: Any) -> Any:
+    return spread / np.sqrt(x.size)
 
 
-def _sqrt(x: Any) -> float:
-    return _range(x) / math.sqrt(x.size)
-
-
-def _rice(x: Any) -> float:
-    return _range(x) / (2.0 * x.size ** (1.0 / 3))
+def _rice(x: Any, spread: Any) -> Any:
+    return spread / (2.0 * x.size ** (1.0 / 3))
 
 
 _RULES = {
@@ -72,27 +69,41 @@ _RULES = {
 }
 
 
+def _difference(high: Any, low: Any) -> Any:
+    """Difference of two scalars, that of signed integers as an unsigned one, which holds it."""
+    dtype = np.result_type(high, low)
+    if dtype.kind != "i":
+        return np.subtract(high, low, dtype=dtype)
+    ends = np.asarray(high, dtype), np.asarray(low, dtype)
+    return np.subtract(*ends, casting="unsafe", dtype=np.dtype(f"u{dtype.itemsize}"))
+
+
 def _named(values: Any, rule: str, span: Any, weights: Any) -> int:
     """Return the number of bins by a named rule."""
+    if rule not in (*_RULES, "doane", "stone"):
+        raise ValueError(f"{rule!r} is not a valid estimator for `bins`")
     if weights is not None:
         raise TypeError(
             "Automated estimation of the number of bins is not supported for weighted data"
         )
-    if rule in ("doane", "stone"):
+    if rule not in _RULES or values.dtype in COMPLEX:
         raise NeedsHost(f"bins={rule!r}")
-    if rule not in _RULES:
-        raise ValueError(f"{rule!r} is not a valid estimator for `bins`")
-    array = wrap(values)
-    ends = np.histogram_bin_edges(_span(values), 1, span)
-    low, high = float(ends[0]), float(ends[-1])
+    array, ends = wrap(values), _span(values)
+    np.histogram_bin_edges(ends, 1, span)  # raises for a range that is none
+    low, high = span if span is not None else ends if ends.size else (0, 1)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     if span is not None:
         array = array[(array >= low) & (array <= high)]
+        ends = _span(array._t)
     if not array.size:
         return 1
-    width = _RULES[rule](array)
-    if width and values.dtype not in COMPLEX and not values.is_floating_point():
-        width = max(width, 1.0)
-    return math.ceil((high - low) / width) if width else 1
+    width = _RULES[rule](array, _difference(ends[1], ends[0]))
+    if not width:
+        return 1
+    if ends.dtype.kind in "iu" and width < 1:
+        width = 1
+    return int(np.ceil(_difference(high, low) / width))
 
 
 def _edges(values: Any, bins: Any, span: Any, weights: Any) -> Any:
@@ -107,12 +118,12 @@ def _edges(values: Any, bins: Any, span: Any, weights: Any) -> Any:
         return bins
     if is_array(span):
         span = tuple(span.tolist())
+    if values.dtype is torch.bool:
+        values = values.to(torch.uint8)
     if isinstance(bins, str):
         bins = _named(values, bins, span, weights)
     if is_array(bins):
         bins = bins.asnumpy()
-    if values.dtype is torch.bool:
-        values = values.to(torch.uint8)
     edges: Any = np.histogram_bin_edges
     return from_numpy(np.asarray(edges(_span(values), bins, span)))
 
