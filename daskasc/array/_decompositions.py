@@ -203,11 +203,21 @@ def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     """As :func:`numpy.linalg.svd`."""
-    (tensor,) = matrices(a)
+    (tensor,) = matrices(a, square=hermitian)
     if not compute_uv:
         return wrap(_singular_values(tensor, hermitian))
-    u, s, vh = _run("svd", tensor, full_matrices=bool(full_matrices))
-    return SVDResult(wrap(u), wrap(s), wrap(vh))
+    return SVDResult(*map(wrap, _factors(tensor, bool(full_matrices), hermitian)))
+
+
+def _factors(tensor: Any, full_matrices: bool, hermitian: bool) -> Any:
+    """Singular vectors and values; a Hermitian matrix is its lower triangle, as in NumPy."""
+    if not hermitian:
+        return _run("svd", tensor, full_matrices=full_matrices)
+    values, vectors = _run("eigh", tensor)
+    s, order = torch.sort(values.abs(), dim=-1, descending=True)
+    signs = torch.sign(values.gather(-1, order)).unsqueeze(-2)
+    u = vectors.gather(-1, order.unsqueeze(-2).expand(vectors.shape))
+    return u, s, (u * signs).mH
 
 
 def _singular_values(tensor: Any, hermitian: bool = False) -> Any:
@@ -312,7 +322,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     given = tensor_of(a)
     if not math.prod(given.shape[-2:]):
         return wrap(given.new_empty((*given.shape[:-2], given.shape[-1], given.shape[-2])))
-    u, s, vh = _run("svd", tensor, full_matrices=False)
+    if hermitian:
+        (tensor,) = matrices(a, square=True)
+    u, s, vh = _factors(tensor, False, hermitian)
     if rcond is None:
         rcond = max(tensor.shape[-2:]) * torch.finfo(s.dtype).eps
     limit = tensor_of(rcond).to(s.dtype).to(s.device)
@@ -330,7 +342,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     tensor = tensor_of(A)
     if tensor.ndim < 2:
         return int(not bool((tensor == 0).all()))
-    (tensor,) = matrices(A)
+    (tensor,) = matrices(A, square=hermitian)
     s = _singular_values(tensor, hermitian)
     if tol is None:
         factor = max(tensor.shape[-2:]) * torch.finfo(s.dtype).eps if rtol is None else rtol

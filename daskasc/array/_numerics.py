@@ -16,6 +16,7 @@ from daskasc.array._dtypes import result as result_dtype
 from daskasc.array._reductions import NO, normalize_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import check_safe
 
 
 def _apply(ufunc: np.ufunc, *operands: Any) -> Any:
@@ -114,17 +115,28 @@ def iscomplex(x: Any) -> Any:
     return wrap(tensor_of(x)).imag != 0
 
 
+def _real(x: Any) -> Any:
+    """Array of real numbers; NumPy's TypeError for complex ones."""
+    array = wrap(tensor_of(x))
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"This operation is not supported for {array.dtype} values because it would be "
+            "ambiguous; ask its real and its imaginary part"
+        )
+    return array
+
+
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
     """As :func:`numpy.isposinf`."""
-    result = wrap(tensor_of(x)) == math.inf
+    result = _real(x) == math.inf
     return result if out is None else into(out, result)
 
 
 @implements(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
     """As :func:`numpy.isneginf`."""
-    result = wrap(tensor_of(x)) == -math.inf
+    result = _real(x) == -math.inf
     return result if out is None else into(out, result)
 
 
@@ -340,6 +352,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise ValueError("'list' argument must have no negative elements")
     if weights is None:
         return wrap(torch.bincount(values, minlength=int(minlength)))
+    check_safe(tensor_of(weights), np.dtype("f8"))
     factors = tensor_of(weights, torch.float64)
     if factors.shape != values.shape:
         raise ValueError("The weights and list don't have the same length.")

@@ -33,6 +33,7 @@ from daskasc.array._readonly import freeze, laid_out
 from daskasc.array._reductions import normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import check_safe
 
 _SCALARS = (int, float, complex)
 
@@ -354,6 +355,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """As :func:`numpy.digitize`."""
+    for given in (x, bins):
+        check_safe(tensor_of(given), np.dtype("f8"))
     edges = wrap(tensor_of(bins))
     if edges.ndim != 1:
         raise ValueError("object of too small depth for desired array")

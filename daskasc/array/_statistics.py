@@ -20,6 +20,7 @@ from daskasc.array._dtypes import (
 from daskasc.array._linalg import matmul
 from daskasc.array._selection import searchsorted
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import check_safe, value_for
 
 
 @implements(np.interp)
@@ -37,6 +38,8 @@ def interp(
             for part in ("real", "imag")
         ]
         return wrap(torch.complex(*(part._t for part in parts)))
+    for given in (x, xp):
+        check_safe(tensor_of(given), np.dtype("f8"))
     places, knots, values = tensor_of(x, double), tensor_of(xp, double), cast(values, double)
     if knots.ndim != 1 or knots.shape != values.shape or not knots.shape[0]:
         raise ValueError("fp and xp must be 1-D, not empty, and of the same length")
@@ -71,8 +74,8 @@ def _between(places: Any, knots: Any, values: Any, left: Any, right: Any) -> Any
     found = torch.where(at >= last, values[last], found)
     # NumPy gives the exact value on a knot, whatever the slope
     found = torch.where((places == x0) & (at < last), y0, found)
-    first_value = values[0] if left is None else tensor_of(left, values.dtype)
-    last_value = values[last] if right is None else tensor_of(right, values.dtype)
+    first_value = values[0] if left is None else value_for(left, values.dtype)
+    last_value = values[last] if right is None else value_for(right, values.dtype)
     found = torch.where(places < knots[0], first_value, found)
     found = torch.where(places > knots[last], last_value, found)
     return torch.where(torch.isnan(places), places if last else values[0], found)

@@ -50,6 +50,16 @@ def copied(value: Any, dtype: Any) -> Any:
     return value_for(value, dtype) if type(value) is int else _storage.tensor_of(value, dtype)
 
 
+def check_safe(tensor: Any, dtype: np.dtype[Any]) -> None:
+    """Raise NumPy's TypeError for a tensor whose dtype is not cast by the rule "safe"."""
+    given = NUMPY[tensor.dtype]
+    if given != BFLOAT16 and not np.can_cast(given, dtype, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {given!r} to {dtype!r} according to the rule 'safe'; "
+            "take the real part, or convert by .astype"
+        )
+
+
 def _host(dtype: Any) -> np.dtype[Any]:
     """NumPy's dtype for a torch dtype, with one that its rules know for bfloat16."""
     found = NUMPY[dtype]

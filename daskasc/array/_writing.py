@@ -51,8 +51,8 @@ def _safely(function: str, values: Any, array: Any) -> Any:
     strict = values.ndim > 0 if is_array(values) else isinstance(values, np.ndarray)
     if strict and not can_cast(values.dtype, array.dtype, "safe"):
         raise TypeError(
-            f"Cannot cast array data from {values.dtype!r} to {array.dtype!r} according to the rule "
-            f"'safe', as {function} needs; convert the values by .astype"
+            f"Cannot cast array data from {values.dtype!r} to {array.dtype!r} according to the "
+            f"rule 'safe', as {function} needs; convert the values by .astype"
         )
     return value_for(values, array._t.dtype)
 

@@ -157,6 +157,25 @@ def test_bfloat16_takes_numbers() -> None:
         x[0:1] = ["a"]
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.interp(x, x.real, x.real),
+        lambda x: np.interp(x.real, x, x.real),
+        lambda x: np.interp(x.real, x.real, x.real, left=1j),
+        lambda x: np.interp(x.real, x.real, x, left=1j, right=2),
+        lambda x: np.digitize(x, x.real),
+        lambda x: np.digitize(x.real, x),
+        lambda x: np.bincount(x.real.astype(int), x),
+        np.isposinf,
+        np.isneginf,
+    ],
+)
+def test_imaginary_parts_are_refused_and_not_dropped(function: Any) -> None:
+    for dtype in ("c8", "c16"):
+        check(function, np.array([1 + 1j, 2, 3 - 1j], dtype))
+
+
 def test_nothing_is_written_where_there_is_nothing_to_write() -> None:
     for name in ("put", "putmask", "fill_diagonal", "flat"):
         check(lambda a, n=name: WRITERS[n](a, []), np.arange(3.0))

@@ -114,6 +114,11 @@ CASES: dict[str, Case] = {
     "linalg.inv": _wide(np.linalg.inv, REGULAR),
     "linalg.inv[singular]": Case(lambda a: np.linalg.inv(a * 0), st.tuples(square()), zeros=False),
     "linalg.pinv": _wide(np.linalg.pinv, REGULAR),
+    # of a matrix that is none, the lower triangle counts
+    "linalg.pinv[hermitian]": _wide(lambda a: np.linalg.pinv(a, hermitian=True), HERMITIAN),
+    "linalg.svd[hermitian]": _wide(
+        lambda a: np.linalg.svd(a, compute_uv=False, hermitian=True), SINGULAR
+    ),
     "linalg.det": Case(np.linalg.det, SINGULAR, rtol=1e-4, atol=1e-2, zeros=False),
     "linalg.slogdet": _wide(np.linalg.slogdet, REGULAR),
     "linalg.slogdet[singular]": Case(lambda a: np.linalg.slogdet(a * 0), REGULAR),
