@@ -376,8 +376,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             np.copyto(dst, src.asnumpy(), casting, where)  # type: ignore[arg-type]
             return
         raise TypeError("copyto from a card into a NumPy array: call .asnumpy() on the source")
-    source = copied(src, dst._t.dtype) if type(src) is int else tensor_of(src)
-    given = np.dtype("i8") if type(src) is int else NUMPY[source.dtype]
+    # an integer is converted below, after the casting rule has had its say
+    source = None if type(src) is int else tensor_of(src)
+    given = np.dtype("i8") if source is None else NUMPY[source.dtype]
     if type(src) in (int, float, complex) and casting not in ("equiv", "unsafe"):
         # Python's numbers go into every dtype of their kind or a higher one
         allowed = _RANKS.get(dst.dtype.kind, -1) >= _RANKS[given.kind]
@@ -388,7 +389,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
             f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
             f"'{casting}'"
         )
-    source = cast(source, dst._t.dtype)
+    target = dst._t.dtype
+    source = copied(src, target) if source is None else cast(source, target)
     if where is not True:
         source = torch.where(tensor_of(where, torch.bool), source, dst._t)
     dst._write(source)

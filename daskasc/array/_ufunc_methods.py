@@ -165,8 +165,11 @@ def reduce(
     target = tensor.dtype
     if not all(tensor.shape[number] for number in axes.axes):
         shape = [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
-        first = _identity(ufunc, target) if initial is NO or initial is None else initial
-        tensor = initial_of(first, target).to(tensor.device).expand(shape)
+        if initial is NO or initial is None:
+            first = tensor_of(_identity(ufunc, target), target)  # -1 is all bits, unsigned too
+        else:
+            first = initial_of(initial, target)
+        tensor = first.to(tensor.device).expand(shape)
         initial = NO
     else:
         for number in axes.axes:
