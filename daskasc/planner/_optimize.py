@@ -30,6 +30,7 @@ from dask.utils import ensure_dict
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._emit import Rewrite, TreeWriter
+from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners
 from daskasc.planner._recognise import Tree, find_trees, grid_position
@@ -156,6 +157,7 @@ class Planner:
             for tree in find_trees(graph, users, outputs)
             if all(leaf in owners for leaf in tree.leaves)
         ]
+        move_products(graph, trees, owners, settled.cards)
         rewrite = _rewrite(trees, owners, settled)
         scans = [
             scan
@@ -165,6 +167,8 @@ class Planner:
         write_scans(scans, owners, settled.cards, settled.fan_in or 2, rewrite)
         rewritten: list[Tree | Scan] = [*trees, *scans]
         kept = {leaf for found in rewritten for leaf in found.leaves}
+        finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
+        owners.update(follow_results(graph, users, owners, finished, kept))
         graph = {**graph, **rewrite.tasks}
         for tree in trees:
             graph.update(tree.replaced)
