@@ -31,7 +31,7 @@ class OutOfDeviceMemoryError(DeviceError, MemoryError):
     """A card's memory does not hold what was asked for, after spilling and one retry."""
 
 
-class ProjectedMemoryError(DaskascError, MemoryError):
+class ProjectedMemoryError(DaskascError, RuntimeError, MemoryError):
     """A planned graph cannot run: one of its tasks needs more memory than a card has."""
 
 

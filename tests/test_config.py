@@ -72,6 +72,7 @@ def test_readers_return_the_defaults():
     assert config.planner_enabled() is True
     assert config.planner_fan_in() == 8
     assert config.planner_in_flight() == 3
+    assert config.memory_check() == "error"
     assert config.collective_timeout() == 60
     assert config.collective_retries() == 3
     assert config.reproducible() is True
@@ -90,6 +91,7 @@ def test_readers_return_the_defaults():
         ("planner.fan-in", 6, config.planner_fan_in),
         ("planner.fan-in", True, config.planner_fan_in),
         ("planner.in-flight", 0, config.planner_in_flight),
+        ("planner.memory-check", "maybe", config.memory_check),
         ("collectives.timeout", "soon", config.collective_timeout),
         ("collectives.timeout", 0, config.collective_timeout),
         ("collectives.retries", -1, config.collective_retries),

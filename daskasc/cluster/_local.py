@@ -19,6 +19,7 @@ import dask.config
 from distributed.core import Status
 from distributed.deploy.local import LocalCluster
 
+from daskasc import config
 from daskasc.cluster._environment import pre_spawn_environment, worker_environment
 from daskasc.cluster._nanny import CardNanny
 from daskasc.cluster._options import Cards, ClusterOptions
@@ -95,7 +96,7 @@ class LocalNPUCluster(LocalCluster):
         refuse_while_main_is_imported()
         self.options = ClusterOptions.make(n_workers=n_workers, **options)
         self.cards: Cards = self.options.resolve()
-        self._planner = SchedulerPlanner(Planner(cards=self.cards.count))
+        self._planner = self._planner_for(self.cards.capacity)
         self._steps: list[asyncio.Future[Any]] = []
         self._settings = Settings(self._dask_settings())
         self._settings.install()
@@ -118,6 +119,17 @@ class LocalNPUCluster(LocalCluster):
     def planner(self) -> SchedulerPlanner:
         """What plans graphs for this cluster's cards, as the configured ``array_optimize``."""
         return self._planner
+
+    def _planner_for(self, capacity: int | None) -> SchedulerPlanner:
+        """Planner for cards with `capacity` bytes of memory; None where they are not known yet."""
+        limit = None
+        if capacity is not None:
+            limit = config.parse_memory_limit(
+                self.options.device_memory_limit, capacity, name="device_memory_limit"
+            )
+        return SchedulerPlanner(
+            Planner(cards=self.cards.count, capacity=capacity, stored_limit=limit)
+        )
 
     # -- starting --------------------------------------------------------------------------------
 
@@ -208,6 +220,8 @@ class LocalNPUCluster(LocalCluster):
         limit = self.options.seconds("start_timeout") + _CLEAN_UP
         self.sync(self._undisturbed, self._correct_state, callback_timeout=limit)
         self._check_plugins()
+        if self.cards.capacity is None:
+            self.sync(self._learn_capacity)
 
     def __await__(self) -> Generator[Any, Any, LocalNPUCluster]:
         return self._started().__await__()
@@ -217,6 +231,8 @@ class LocalNPUCluster(LocalCluster):
         try:
             await asyncio.wait_for(self._undisturbed(self._await_base), limit)
             self._check_plugins()
+            if self.cards.capacity is None:
+                await self._learn_capacity()
         except BaseException as error:
             await self._abandon_start()
             named = self._named(error)
@@ -224,6 +240,13 @@ class LocalNPUCluster(LocalCluster):
                 raise
             raise named from None
         return self
+
+    async def _learn_capacity(self) -> None:
+        """Plan for the memory that the workers found on their cards."""
+        answers = await self._ask("daskasc_report")
+        capacity = min((int(answer["capacity_device_bytes"]) for answer in answers), default=None)
+        self._planner = self._planner_for(capacity)
+        self._settings.change("array_optimize", self._planner)
 
     async def _start(self) -> None:
         await self._undisturbed(super()._start)

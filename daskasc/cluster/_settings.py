@@ -44,6 +44,14 @@ class Settings:
             _open.append(self)
             dask.config.set(self._values)
 
+    def change(self, key: str, value: Any) -> None:
+        """Give a key of these settings another value; where it was in force, it is replaced."""
+        with _lock:
+            before = _effective(key)
+            self._values[key] = value
+            if dask.config.get(key, _MISSING) is before:
+                _put(key, _effective(key))
+
     def restore(self) -> None:
         """Take the values back; does nothing the second time, or when never installed."""
         with _lock:

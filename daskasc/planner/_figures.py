@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dask._task_spec import DataNode, Task
 from dask.typing import Key
 
 from daskasc.collectives import Gang, barrier
-from daskasc.planner._optimize import Planned, users_of
-from daskasc.planner._owners import topological
+from daskasc.planner._owners import topological, users_of
 from daskasc.planner._projection import Peak, Projection
 from daskasc.planner._work import Estimate, Work
+
+if TYPE_CHECKING:
+    from daskasc.planner._optimize import Planned
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,16 @@ class Operation:
         Bytes of its arguments, its result and what it is known to take in between.
     chunk : int
         Bytes of its largest argument or its result.
-    collects : bool
-        It takes one value from each card or chunk, so smaller chunks do not help.
+    kind : str
+        ``gather`` (collects a whole result), ``finish`` (takes what several cards contribute to a
+        chunk of a reduction), ``combine`` (another step of a reduction) or ``chunk``.
     """
 
     key: Key
     layer: str
     need: int
     chunk: int
-    collects: bool
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -96,9 +100,19 @@ def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
         need = sum(arguments) + max(work.sure, 0)
         if need and (best is None or need > best.need):
             chunk = max([work.out.on_card, *arguments])
-            collects = key not in planned.owners or key in planned.rewrite.tasks
-            best = Operation(key, layer_of(key), need, chunk, collects)
+            best = Operation(key, layer_of(key), need, chunk, _sort(planned, key))
     return best
+
+
+def _sort(planned: Planned, key: Key) -> str:
+    if key not in planned.owners:
+        return "gather"
+    if key not in planned.rewrite.tasks:
+        return "chunk"
+    several = key in planned.rewrite.gangs or any(
+        dependency in planned.rewrite.gangs for dependency in planned.graph[key].dependencies
+    )
+    return "finish" if several else "combine"
 
 
 def figures(planned: Planned) -> Figures:

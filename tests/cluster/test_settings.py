@@ -57,3 +57,21 @@ def test_a_with_block_inside_does_not_confuse():
         pass
     settings.restore()
     assert values()[1] == "missing"
+
+
+def test_a_changed_value_is_in_force_and_is_taken_back():
+    dask.config.set({KEYS[0]: "mine"})
+    first, second = Settings({KEYS[0]: 1}), Settings({KEYS[0]: 2})
+    first.install()
+    first.change(KEYS[0], 10)
+    assert dask.config.get(KEYS[0]) == 10
+    second.install()
+    first.change(KEYS[0], 11)
+    assert dask.config.get(KEYS[0]) == 2
+    second.restore()
+    assert dask.config.get(KEYS[0]) == 11
+    dask.config.set({KEYS[0]: "the user's"})
+    first.change(KEYS[0], 12)
+    assert dask.config.get(KEYS[0]) == "the user's"
+    first.restore()
+    assert dask.config.get(KEYS[0]) == "the user's"
