@@ -21,6 +21,7 @@ _PUBLIC = {
     "SchedulerPlanner": "daskasc.planner",
     "from_zarr": "daskasc.io",
     "open_zarr": "daskasc.xr",
+    "place": "daskasc.planner",
     "plan": "daskasc.planner",
     "profile": "daskasc.profiling",
     "to_zarr": "daskasc.io",

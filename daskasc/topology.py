@@ -13,9 +13,15 @@ fixed binary tree, which is what lets sums keep their bits when the number of ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 
-from daskasc.errors import ConfigurationError
+from daskasc.errors import ConfigurationError, PlacementError
+
+# finds the card of a stored chunk; with the number of cards, one entry a scheduler in this process
+Finder = Callable[[Hashable], int | None]
+_residences: list[tuple[int, Finder]] = []
 
 
 def block_owner(index: int, size: int, cards: int) -> int:
@@ -78,3 +84,71 @@ def cover(owners: Sequence[int], low: int = 0, high: int | None = None) -> Itera
     split = middle(low, high)
     yield from cover(owners, low, split)
     yield from cover(owners, split, high)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which card owns which chunk of an array, as a user asked for it.
+
+    Parameters
+    ----------
+    how : {"block", "cyclic", "replicate", "explicit"}
+        ``block``: contiguous blocks, ``cyclic``: in turn, ``replicate``: wherever it is needed,
+        ``explicit``: as listed in `cards`.
+    numblocks : tuple of int
+        Shape of the chunk grid.
+    axis : int, optional
+        Count chunks along this axis instead of all in C order.
+    cards : tuple of int
+        Card of each chunk in C order, for ``explicit``.
+    """
+
+    how: str
+    numblocks: tuple[int, ...]
+    axis: int | None = None
+    cards: tuple[int, ...] = ()
+
+    def owner(self, index: Sequence[int], cards: int) -> int | None:
+        """Card of the chunk at grid position `index`; None where any card may have it.
+
+        Raises
+        ------
+        PlacementError
+            The chunk was given to a card that the plan does not have.
+        """
+        if self.how == "replicate":
+            return None
+        place, size = 0, math.prod(self.numblocks)
+        if self.axis is not None:
+            place, size = index[self.axis], self.numblocks[self.axis]
+        else:
+            for position, length in zip(index, self.numblocks, strict=True):
+                place = place * length + position
+        if self.how == "block":
+            return block_owner(place, size, cards)
+        if self.how == "cyclic":
+            return place % cards
+        if self.cards[place] >= cards:
+            raise PlacementError(
+                f"chunk {tuple(index)} was placed on card {self.cards[place]}, but the plan has "
+                f"cards 0 to {cards - 1}; place it on one of these, or use more cards"
+            )
+        return self.cards[place]
+
+
+def add_residence(cards: int, find: Finder) -> None:
+    """Let plans for `cards` cards ask `find` on which card a stored chunk lies."""
+    _residences.append((cards, find))
+
+
+def remove_residence(find: Finder) -> None:
+    """Ask no more; does nothing where it was not added."""
+    _residences[:] = [entry for entry in _residences if entry[1] != find]
+
+
+def residence(key: Hashable, cards: int) -> int | None:
+    """Card on which a stored chunk lies; None where that is not known in this process."""
+    for known, find in _residences[:]:
+        if known == cards and (card := find(key)) is not None:
+            return card
+    return None

@@ -13,6 +13,7 @@ decisions to the scheduler:
 - a timer lets the deadline of a missing card pass: its tasks go to the workers left or, where
   nobody can take over, fail with :class:`~daskasc.errors.PlacementError`. No task waits for ever.
 
+Plans ask this plugin where the chunks of persisted arrays lie (:func:`daskasc.topology.residence`).
 Chunks are let in a few at a time, see :mod:`scheduler_plugins._window`.
 
 A card without a host is pinned to an address that no worker can have, never left unpinned.
@@ -31,7 +32,7 @@ import click
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import dumps
 
-from daskasc import config
+from daskasc import config, topology
 from daskasc.errors import PlacementError
 from scheduler_plugins._cards import CardMap, Changes
 from scheduler_plugins._throttle import Throttle
@@ -63,6 +64,8 @@ class ChunkPlacement(SchedulerPlugin):
     async def start(self, scheduler: Scheduler) -> None:
         """Take in the workers that are there already."""
         self._scheduler = scheduler
+        if self.map.fixed:
+            topology.add_residence(self.map.cards, self._residence)
         for address, worker in scheduler.workers.items():
             self.map.joined(worker.name, address)
 
@@ -70,6 +73,7 @@ class ChunkPlacement(SchedulerPlugin):
         """Cancel the timers."""
         self._cancel_timer()
         self._throttle.clear()
+        topology.remove_residence(self._residence)
 
     async def close(self) -> None:
         """Cancel the timers."""
@@ -184,6 +188,12 @@ class ChunkPlacement(SchedulerPlugin):
     def host(self, card: int) -> str | None:
         """Address of the worker that serves `card`; None while it has none."""
         return self.map.host(card)
+
+    def _residence(self, key: Any) -> int | None:
+        """Card of a task known to this scheduler; plans ask from another thread."""
+        scheduler = self._scheduler
+        task = scheduler.tasks.get(key) if scheduler is not None else None
+        return _card_of(task) if task is not None else None
 
     def _pin(self, task: TaskState, card: Any) -> None:
         address = self.map.host(int(card)) if isinstance(card, Integral) else None

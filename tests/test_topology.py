@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskasc.errors import ConfigurationError
+from daskasc import topology
+from daskasc.errors import ConfigurationError, PlacementError
 from daskasc.topology import block_owner, cover, middle
 
 
@@ -38,3 +39,27 @@ def test_middle_is_inside(low, length):
 def test_no_cards_is_an_error():
     with pytest.raises(ConfigurationError, match="at least one card"):
         block_owner(0, 4, 0)
+
+
+def test_placements():
+    rows = topology.Placement("cyclic", (3, 2), axis=0)
+    assert [rows.owner((i, j), 2) for i in range(3) for j in range(2)] == [0, 0, 1, 1, 0, 0]
+    block = topology.Placement("block", (3, 2))
+    assert [block.owner((i, j), 3) for i in range(3) for j in range(2)] == [0, 0, 1, 1, 2, 2]
+    assert topology.Placement("replicate", (3, 2)).owner((0, 0), 3) is None
+    given = topology.Placement("explicit", (2,), cards=(1, 5))
+    assert given.owner((0,), 2) == 1
+    with pytest.raises(PlacementError, match=r"chunk \(1,\) was placed on card 5"):
+        given.owner((1,), 2)
+
+
+def test_residences_belong_to_a_number_of_cards():
+    first, second = {"a": 1}.get, {"a": 2, "b": 0}.get
+    topology.add_residence(4, first)
+    topology.add_residence(4, second)
+    topology.add_residence(2, {"c": 1}.get)
+    try:
+        found = [topology.residence(key, cards) for cards in (4, 2) for key in "abc"]
+    finally:
+        topology._residences.clear()
+    assert found == [1, 0, None, None, None, 1]

@@ -29,10 +29,12 @@ from dask.utils import ensure_dict
 
 from daskasc import config
 from daskasc.errors import ConfigurationError
+from daskasc.planner._check import check_memory
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
-from daskasc.planner._owners import assign_owners
+from daskasc.planner._owners import assign_owners, users_of
+from daskasc.planner._place import PREFIX
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
 from daskasc.planner._sizes import Sizes
@@ -132,11 +134,18 @@ class Planner:
         HighLevelGraph or mapping
             An equivalent graph, its tasks annotated with ``card``, ``rank``, ``gang`` and
             ``plan`` where they apply. Dask's own result where ``daskasc.planner.enabled`` is false.
+
+        Raises
+        ------
+        ProjectedMemoryError
+            A task needs more memory than a card has.
         """
         settled = self.resolved()
         if not settled.enabled:
             return stock_optimize(dsk, keys, **kwargs)
-        return settled.planned(dsk, keys).annotated()
+        planned = settled.planned(dsk, keys)
+        check_memory(planned)
+        return planned.annotated()
 
     def planned(self, dsk: Any, keys: Any) -> Planned:
         """Plan a graph: all passes, and what they found out about it.
@@ -151,7 +160,8 @@ class Planner:
         sizes = Sizes(dsk)
         graph = _materialise(dsk, outputs, sizes)
         users = users_of(graph)
-        owners = assign_owners(graph, self.cards)
+        located = sizes.located if sizes.names_with(f"{PREFIX}-") else None
+        owners = assign_owners(graph, self.cards, located)
         trees = [
             tree
             for tree in find_trees(graph, users, outputs)
@@ -167,8 +177,9 @@ class Planner:
         write_scans(scans, owners, settled.cards, settled.fan_in or 2, rewrite)
         rewritten: list[Tree | Scan] = [*trees, *scans]
         kept = {leaf for found in rewritten for leaf in found.leaves}
-        finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
-        owners.update(follow_results(graph, users, owners, finished, kept))
+        if located is None:  # what a user has placed does not follow
+            finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
+            owners.update(follow_results(graph, users, owners, finished, kept))
         graph = {**graph, **rewrite.tasks}
         for tree in trees:
             graph.update(tree.replaced)
@@ -273,16 +284,6 @@ def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes) -> Graph:
     dsk = fuse_roots(dsk, keys=keys)
     sizes.look_at(dsk)
     return convert_legacy_graph(ensure_dict(dsk.cull(set(outputs))))
-
-
-def users_of(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
-    """For each key the keys of the tasks that use it."""
-    users: dict[Key, set[Key]] = {key: set() for key in graph}
-    for key, node in graph.items():
-        for dependency in node.dependencies:
-            if dependency in users:
-                users[dependency].add(key)
-    return users
 
 
 def _fuse(graph: Graph, fixed: Set[Key], owners: Mapping[Key, int]) -> Graph:

@@ -3,30 +3,35 @@
 Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid.
 Every other task runs where its main input lies: the input whose array has the most chunks, so that
 in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Where no input
-has as many chunks as the task's own array, and several chunks of it use the same input, the array is
+has as many chunks as the task's own array, and several of these use the same input, the array is
 spread like a new one: the reading of ``x`` may be fused into the subtraction, whose only input is
-then ``normals``. Of a stack each chunk has an input of its own, and stays with it. Tasks whose keys
-are no array keys (the final gathering, delayed functions) are left to the scheduler.
+then ``normals``. (Each chunk of a stack has an input of its own, and stays with it.) Tasks whose
+keys are no array keys (the final gathering, delayed functions) are left to the scheduler, unless
+they make data for one card only.
+
+Chunks that a user placed (:func:`daskasc.place`) and chunks of persisted arrays, which lie on cards
+already, stay there, and what follows them does too.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from dask._task_spec import Alias, DataNode, GraphNode
+from dask._task_spec import Alias, DataNode, GraphNode, Task
 from dask.typing import Key
 
+from daskasc.planner._place import PREFIX, placements
 from daskasc.planner._recognise import grid_position
-from daskasc.topology import block_owner
+from daskasc.topology import block_owner, residence
 
 Grid = tuple[range, ...]
 
 
-def grids(keys: Mapping[Key, GraphNode]) -> dict[str, Grid]:
+def grids(keys: Iterable[Key]) -> dict[str, Grid]:
     """For each array name the range of grid positions that occur, one range a dimension.
 
     Steps within an array may have the same name and longer positions; they do not count.
@@ -64,6 +69,16 @@ def flat_position(key: Key, grid: Mapping[str, Grid]) -> tuple[int, int] | None:
     return flat, math.prod(len(span) for span in extent)
 
 
+def users_of(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
+    """For each key the keys of the tasks that use it."""
+    users: dict[Key, set[Key]] = {key: set() for key in graph}
+    for key, node in graph.items():
+        for dependency in node.dependencies:
+            if dependency in users:
+                users[dependency].add(key)
+    return users
+
+
 def topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
     """Keys of a graph, inputs before users."""
     sorter = TopologicalSorter(
@@ -75,7 +90,11 @@ def topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
         raise ValueError(f"the graph has a cycle: {error.args[1]}") from error
 
 
-def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
+def assign_owners(
+    graph: Mapping[Key, GraphNode],
+    cards: int,
+    located: Callable[[Key, Key], Key] | None = None,
+) -> dict[Key, int]:
     """Owner of every task that has one.
 
     Parameters
@@ -84,39 +103,105 @@ def assign_owners(graph: Mapping[Key, GraphNode], cards: int) -> dict[Key, int]:
         Materialised graph of task-spec nodes.
     cards : int
         Number of cards.
+    located : callable, optional
+        Grid position of a step of a fused task, if the graph holds placed arrays.
 
     Returns
     -------
     dict
         Key to card. Literal data, and tasks left to the scheduler, are absent.
+
+    Raises
+    ------
+    PlacementError
+        A chunk was placed on a card beyond `cards`.
     """
-    grid = grids(graph)
+    # chunks that lie on the cards already
+    stored = {d for node in graph.values() for d in node.dependencies if d not in graph}
+    grid = grids([*graph, *stored])
     sizes = {name: math.prod(len(span) for span in extent) for name, extent in grid.items()}
     uses = _uses(graph)
+    homes = {key: card for key in stored if (card := residence(key, cards)) is not None}
     owners: dict[Key, int] = {}
-    for key in topological(graph):
+    placed: set[Key] = set()
+    order = list(topological(graph))
+    for key in order:
         node = graph[key]
         if isinstance(node, DataNode):
             continue
         if isinstance(node, Alias):
-            if node.target in owners:
-                owners[key] = owners[node.target]
+            if node.target in homes:
+                owners[key] = homes[key] = homes[node.target]
             continue
         position = grid_position(key)
         if position is None:
-            if _is_halo(key, node) and (source := next(iter(node.dependencies))) in owners:
-                owners[key] = owners[source]
+            if _is_halo(key, node) and (source := next(iter(node.dependencies))) in homes:
+                owners[key] = homes[key] = homes[source]
             continue
-        main = _main_input(node, owners, sizes)
-        spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)
-        if main is None or spread:
-            place = flat_position(key, grid)
-            owner = None if place is None else block_owner(*place, cards)
-        else:
-            owner = owners[main]
+        owner = _chosen(key, node, sizes, cards, located) if located is not None else None
         if owner is not None:
-            owners[key] = owner
+            placed.add(key)
+        else:
+            main = _main_input(node, homes, sizes)
+            spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)
+            if main is None or spread:
+                place = flat_position(key, grid)
+                owner = None if place is None else block_owner(*place, cards)
+            else:
+                owner = homes[main]
+        if owner is not None:
+            owners[key] = homes[key] = owner
+    _fetch_where_used(graph, reversed(order), owners, placed)
     return owners
+
+
+def _chosen(
+    key: Key,
+    node: GraphNode,
+    sizes: Mapping[str, int],
+    cards: int,
+    located: Callable[[Key, Key], Key],
+) -> int | None:
+    """Card that a user chose for the largest placed array of a task."""
+    best: tuple[int, int] | None = None
+    for placement, index in placements(key, node, located):
+        owner = placement.owner(index, cards)
+        size = math.prod(placement.numblocks)
+        if owner is not None and (best is None or size > best[0]):
+            best = size, owner
+    return None if best is None else best[1]
+
+
+def _fetch_where_used(
+    graph: Mapping[Key, GraphNode],
+    keys: Iterable[Key],
+    owners: dict[Key, int],
+    placed: set[Key],
+) -> None:
+    """Let data come into being where they are used, if all users are on one card.
+
+    That is: functions of ``dask.delayed`` that make a chunk, and what reads a placed chunk.
+    """
+    users = users_of(graph)
+    for key in keys:
+        node = graph[key]
+        if not isinstance(node, (Task, Alias)) or not users[key]:
+            continue
+        takers = {owners.get(user) for user in users[key]}
+        if len(takers) != 1 or (taker := takers.pop()) is None:
+            continue
+        if key not in owners:
+            owners[key] = taker
+        elif users[key] <= placed and _begins(graph, users, node):
+            owners[key] = taker
+            placed.add(key)
+
+
+def _begins(graph: Mapping[Key, GraphNode], users: Mapping[Key, Set[Key]], node: GraphNode) -> bool:
+    """Whether a task reads or makes a chunk, or goes on with one that nobody else uses."""
+    if len(node.dependencies) > 1:
+        return False
+    return all(d in graph and len(users[d]) == 1 for d in node.dependencies)
 
 
 def _uses(graph: Mapping[Key, GraphNode]) -> Counter[tuple[Key, Any]]:
@@ -145,6 +230,8 @@ def _main_input(
     inputs = [
         dependency
         for dependency in node.dependencies
-        if dependency in owners and grid_position(dependency) is not None
+        if dependency in owners
+        and grid_position(dependency) is not None
+        and not str(dependency[0]).startswith(f"{PREFIX}-replicate-")
     ]
     return min(inputs, key=lambda key: (-sizes[key[0]], key[0], key[1:]), default=None)

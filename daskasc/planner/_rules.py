@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tlz import compose, curry
 
+from daskasc.planner._place import Placed
 from daskasc.planner._sizes import Size, array_size
 
 _COMPOSED = type(compose(len, list))
@@ -144,6 +145,8 @@ def step(
     if "enforce_dtype_function" in kw:
         base, bound = unwrap(kw["enforce_dtype_function"])
     keywords = {**bound, **kw}
+    if isinstance(base, Placed):
+        return _view("", arguments, inputs, known, keywords)
     name = name_of(base)
     composed = isinstance(base, _COMPOSED)
     package = str(getattr(base, "__module__", None) or "").partition(".")[0]
@@ -326,6 +329,19 @@ def _reduce_chunk(
     return Step(out, scratch=int(scratch * whole.on_card) + (out.on_card if arrays > 1 else 0))
 
 
+def _arg_leaf(
+    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
+) -> Step:
+    """Extremes of a chunk and their places."""
+    out = _result(known, inputs)
+    largest = max((value.on_card for value in inputs), default=0)
+    if out.shape is None:
+        return _unknown(name, arguments, inputs, known, kw)
+    itemsize = 8 + max((value.itemsize for value in inputs), default=8)
+    both = Size(math.prod(out.shape) * itemsize, out.shape, itemsize, out.card)
+    return Step(both, scratch=both.on_card, guess=largest + largest // 4)
+
+
 def _fold(function: Any, values: int) -> float:
     """Most memory of combining `values` partials pairwise, in partials, the outcome included.
 
@@ -431,6 +447,7 @@ _RULES: dict[str, Callable[..., Step]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **dict.fromkeys(_NO_DATA, _no_data),
     "_broadcast_trick_inner": _broadcast,
+    "arg_leaf": _arg_leaf,
     **dict.fromkeys(
         (
             "combine_node",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,6 +144,6 @@ class Sizes:
                 lengths.append(max(sizes, default=0))
         return array_size(tuple(lengths), array.itemsize, array.card)
 
-    def arrays(self) -> Mapping[str, tuple[tuple[float, ...], ...]]:
-        """Chunks of every array, by name."""
-        return {name: array.chunks for name, array in self._arrays.items()}
+    def names_with(self, prefix: str) -> list[str]:
+        """Names of the arrays that begin so."""
+        return [name for name in self._arrays if name.startswith(prefix)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from daskasc.io._dataset import import_xarray
 from daskasc.io._dataset_write import write_dataset
-from daskasc.planner import Plan, plan
+from daskasc.planner import Plan, place, plan
 
 if TYPE_CHECKING:
     import dask.array
@@ -94,6 +94,11 @@ class DatasetAccessor:
         moved = {name: _to_host(v.variable) for name, v in self._ds.data_vars.items()}
         return self._ds.assign(moved)
 
+    def place(self, how: Any = "block", axis: int | str | None = None) -> xarray.Dataset:
+        """Choose the card that owns each chunk; see :func:`daskasc.place`."""
+        placed: xarray.Dataset = place(self._ds, how, axis)
+        return placed
+
     def plan(
         self,
         *,
@@ -142,6 +147,11 @@ class DataArrayAccessor:
     def to_host(self) -> xarray.DataArray:
         """Move the values to host memory; dask ones lazily, chunk by chunk."""
         return self._array.copy(data=_to_host(self._array.variable).data)
+
+    def place(self, how: Any = "block", axis: int | str | None = None) -> xarray.DataArray:
+        """Choose the card that owns each chunk; see :func:`daskasc.place`."""
+        placed: xarray.DataArray = place(self._array, how, axis)
+        return placed
 
     def plan(
         self,
