@@ -18,7 +18,7 @@ from daskasc.array import _extremes as extremes
 from daskasc.array import _linalg as products
 from daskasc.array import _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into
+from daskasc.array._dispatch import NeedsHost, implements
 from daskasc.array._dtypes import NUMPY, cast, promote, result, torch, torch_dtype
 from daskasc.array._storage import tensor_of, wrap
 
@@ -419,7 +419,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         found = wrap(torch.linalg.multi_dot(tensors))
     else:
         found = functools.reduce(products.dot, map(wrap, tensors))
-    return found if out is None else into(out, found)
+    return products.exactly(found, out)
 
 
 @implements(np.linalg.matrix_norm)

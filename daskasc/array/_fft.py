@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _repeats as repeats
-from daskasc.array._dispatch import check_device, implements, into
+from daskasc.array._dispatch import check_device, implements, target_of
 from daskasc.array._dtypes import COMPLEX, cast, result, torch, torch_dtype
+from daskasc.array._operators import stored
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._storage import from_numpy, tensor_of, wrap
 
@@ -22,7 +23,8 @@ _REAL_INPUT = frozenset(("rfft", "rfft2", "rfftn", "ihfft"))
 _COMPLEX_INPUT = frozenset(("irfft", "irfft2", "irfftn", "hfft"))
 
 
-def _input(name: str, a: Any) -> Any:
+def _input(name: str, a: Any, out: Any) -> Any:
+    """Tensor to transform; in double precision for an ``out=`` that is, as NumPy's loops are."""
     tensor = tensor_of(a)
     if tensor.dtype in COMPLEX:
         if name in _REAL_INPUT:
@@ -31,6 +33,8 @@ def _input(name: str, a: Any) -> Any:
         tensor = tensor.to(torch.float32)
     elif tensor.dtype not in (torch.float32, torch.float64):
         tensor = cast(tensor, torch_dtype(result(np.dtype("f8"))))
+    if out is not None and target_of(out).dtype in (np.float64, np.complex128):
+        tensor = tensor.to(torch.complex128 if tensor.dtype in COMPLEX else torch.float64)
     if name in _COMPLEX_INPUT and tensor.dtype not in COMPLEX:
         tensor = torch.complex(tensor, torch.zeros_like(tensor))
     return tensor
@@ -42,9 +46,8 @@ def _norm(norm: Any) -> str:
     return norm or "backward"
 
 
-def _finish(tensor: Any, out: Any) -> Any:
-    found = wrap(tensor.resolve_conj())
-    return found if out is None else into(out, found)
+def _finish(name: str, tensor: Any, out: Any) -> Any:
+    return stored(name, wrap(tensor.resolve_conj()), out)
 
 
 def _halved(name: str, a: Any, found: Any) -> Any:
@@ -82,12 +85,12 @@ def _one(name: str) -> Callable[..., Any]:
     function = getattr(torch.fft, name)
 
     def transform(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-        tensor = _input(name, a)
+        tensor = _input(name, a, out)
         number = normalize_axis(axis, tensor.ndim)
         count = _length(tensor, number, name) if n is None else _points(n)
         options = {"n": count, "dim": number, "norm": _norm(norm)}
         found = _transformed(function, tensor, [number], **options)
-        return _finish(_halved(name, a, found), out)
+        return _finish(name, _halved(name, a, found), out)
 
     transform.__name__ = name
     transform.__doc__ = f"As :func:`numpy.fft.{name}`."
@@ -100,7 +103,7 @@ def _several(name: str, default_axes: Any) -> Callable[..., Any]:
     def transform(
         a: Any, s: Any = None, axes: Any = default_axes, norm: Any = None, out: Any = None
     ) -> Any:
-        tensor = _input(name, a)
+        tensor = _input(name, a, out)
         numbers, sizes = _axes_and_sizes(name, tensor, s, axes)
         if not numbers:
             if "r" in name:
@@ -109,8 +112,8 @@ def _several(name: str, default_axes: Any) -> Callable[..., Any]:
         if len(set(numbers)) == len(numbers):
             options = {"s": sizes, "dim": numbers, "norm": _norm(norm)}
             found = _transformed(function, tensor, numbers, **options)
-            return _finish(_halved(name, a, found) if len(numbers) == 1 else found, out)
-        return _finish(_repeated(name, tensor, sizes, numbers, norm), out)
+            return _finish(name, _halved(name, a, found) if len(numbers) == 1 else found, out)
+        return _finish(name, _repeated(name, tensor, sizes, numbers, norm), out)
 
     transform.__name__ = name
     transform.__doc__ = f"As :func:`numpy.fft.{name}`."

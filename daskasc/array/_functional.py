@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _shaping as shaping
-from daskasc.array._dispatch import NeedsHost, implements, implements_if_there, is_array
+from daskasc.array._dispatch import (
+    NeedsHost,
+    implements,
+    implements_if_there,
+    is_array,
+    target_of,
+)
 from daskasc.array._dtypes import COMPLEX, FLOATS, cast, result, torch, torch_dtype
+from daskasc.array._operators import check_output, stored
 from daskasc.array._reductions import normalize_axis, truth
 from daskasc.array._storage import stack, tensor_of, wrap
 
@@ -203,33 +210,38 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     decimals = operator.index(decimals)
     array = wrap(tensor_of(a))
     kind = array.dtype.kind
+    inner = None if out is None else target_of(out).dtype
     if kind == "b":
         if decimals:
             raise NeedsHost("round of bool")
         found = array.astype(np.float16)
     elif kind in "iu":
-        if decimals >= 0:
-            found = array.copy()
-        else:
-            # NumPy rounds halves to even in float64 and casts back
-            power = 10.0**-decimals
-            found = (np.rint(array / power) * power).astype(array.dtype)
+        # NumPy rounds halves to even in float64 and casts back
+        found = array.copy() if decimals >= 0 else _rounded(array, decimals, inner)
+        found = found if out is not None else found.astype(array.dtype)
     elif kind == "c":
-        parts = [round(part, decimals)._t for part in (array.real, array.imag)]
+        real = None
+        if inner is not None:
+            check_output("rint", array.dtype, inner)
+            real = np.zeros((), inner).real.dtype
+        parts = [_rounded(part, decimals, real)._t for part in (array.real, array.imag)]
         found = wrap(torch.complex(*parts))
-    elif not decimals:
-        found = np.rint(array)
     else:
-        # NumPy's way: scale, round to even, scale back
-        power = 10.0 ** abs(decimals)
-        if decimals > 0:
-            found = np.rint(array * power) / power
-        else:
-            found = np.rint(array / power) * power
-    if out is None:
-        return found
-    out[...] = found
-    return out
+        found = _rounded(array, decimals, inner)
+    return stored("rint", found, out)
+
+
+def _rounded(array: Any, decimals: int, inner: Any) -> Any:
+    """NumPy's way: scale, round to even, scale back; the last two in the dtype `inner` of out."""
+    if not decimals:
+        return np.rint(array)
+    there, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    power = 10.0 ** abs(decimals)
+    scaled = there(array, power)
+    if inner is not None:
+        check_output(there.__name__, scaled.dtype, inner)
+        scaled = scaled.astype(inner)
+    return back(np.rint(scaled), power)
 
 
 @implements(np.sinc)

@@ -21,8 +21,10 @@ from daskasc.array._dispatch import (
     implements_if_there,
     into,
     is_array,
+    target_of,
 )
-from daskasc.array._dtypes import TWINS, torch, twin
+from daskasc.array._dtypes import NUMPY, TWINS, promote, torch, twin
+from daskasc.array._operators import check_output, stored
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
 from daskasc.array._storage import tensor_of, wrap
@@ -40,8 +42,18 @@ def _product(function: Any, left: Any, right: Any, dtype: Any = None) -> Any:
     return function(left, right)
 
 
-def _gufunc_out(tensor: Any, out: Any) -> Any:
-    return wrap(tensor) if out is None else into(out, wrap(tensor))
+def exactly(result: Any, out: Any) -> Any:
+    """Store a product as BLAS would: `out` has to be what the product itself would be."""
+    if out is None:
+        return result
+    target = target_of(out)
+    same = target.dtype == result.dtype and target.shape == result.shape
+    if not (same and target._t.is_contiguous()):
+        raise ValueError(
+            f"output array is not acceptable: it is {target.dtype} of shape {target.shape}; it has "
+            f"to be {result.dtype} of shape {result.shape}, and C-contiguous"
+        )
+    return into(target, result)
 
 
 @implements(np.matmul)
@@ -65,7 +77,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs:
     if left.ndim > 2 or right.ndim > 2:
         # torch's error would be a RuntimeError, NumPy's is a ValueError
         np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
-    return _gufunc_out(_product(torch.matmul, left, right, dtype), out)
+    found = wrap(_product(torch.matmul, left, right, dtype))
+    return stored("matmul", found, out, kwargs.get("casting", "same_kind"))
 
 
 def _sum_of_products(left: Any, right: Any, axis: int) -> Any:
@@ -85,7 +98,8 @@ def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, **kwargs: An
     if left.shape[-1] != right.shape[-1]:
         raise ValueError(f"vecdot: lengths {left.shape[-1]} and {right.shape[-1]} differ")
     conjugated = torch.conj(left).resolve_conj() if left.is_complex() else left
-    return _gufunc_out(_sum_of_products(conjugated, right, -1)._t, out)
+    found = _sum_of_products(conjugated, right, -1)
+    return stored("vecdot", found, out, kwargs.get("casting", "same_kind"))
 
 
 @implements(np.dot)
@@ -94,14 +108,14 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     left, right = tensor_of(a), tensor_of(b)
     if not left.ndim or not right.ndim:
         result = _operators.apply(np.multiply, (wrap(left), wrap(right)))
-        return result if out is None else into(out, result)
+        return exactly(result, out)
     if right.ndim == 1:
         if left.shape[-1] != right.shape[0]:
             raise ValueError(f"shapes {tuple(left.shape)} and {tuple(right.shape)} not aligned")
         found = _product(torch.matmul, left, right)
     else:
         found = tensordot(wrap(left), wrap(right), axes=((left.ndim - 1,), (right.ndim - 2,)))._t
-    return _gufunc_out(found, out)
+    return exactly(wrap(found), out)
 
 
 @implements(np.vdot)
@@ -125,7 +139,7 @@ def inner(a: Any, b: Any, /) -> Any:
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """As :func:`numpy.outer`."""
     left, right = tensor_of(a).reshape(-1, 1), tensor_of(b).reshape(1, -1)
-    return _gufunc_out(_operators.apply(np.multiply, (wrap(left), wrap(right)))._t, out)
+    return stored("multiply", _operators.apply(np.multiply, (wrap(left), wrap(right))), out)
 
 
 @implements(np.tensordot)
@@ -188,7 +202,12 @@ def einsum(
     subscripts, *rest = operands
     if not isinstance(subscripts, str):
         subscripts, rest = _subscripts(operands)
-    tensors = common([tensor_of(x) for x in rest], dtype, casting)
+    given = [tensor_of(x) for x in rest]
+    if out is not None and dtype is None and not optimize:
+        # the dtype of out counts as an operand's
+        dtype = promote(*(NUMPY[t.dtype] for t in given), target_of(out).dtype)
+        check_output("einsum", dtype, target_of(out).dtype, casting)
+    tensors = common(given, dtype, casting)
     kind = tensors[0].dtype
     if kind is torch.bool:
         # any product that is not 0 makes a sum that is not
@@ -206,7 +225,7 @@ def einsum(
         raise ValueError(str(error)) from None
     # torch sums small integers in int64
     found = found.to(TWINS[kind]).view(kind) if kind in TWINS else found.to(kind)
-    return _gufunc_out(found, out)
+    return stored("einsum", wrap(found), out, "same_kind" if optimize else casting)
 
 
 @implements(np.einsum_path)
@@ -302,7 +321,7 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
     if left.ndim < 2 or not right.ndim or left.shape[-1] != right.shape[-1]:
         raise ValueError(f"matvec: shapes {tuple(left.shape)} and {tuple(right.shape)} mismatch")
     found = matmul(wrap(left), wrap(right.unsqueeze(-1)))
-    return _gufunc_out(found._t.squeeze(-1), out)
+    return stored("matvec", wrap(found._t.squeeze(-1)), out)
 
 
 @implements_if_there("vecmat")
@@ -315,4 +334,4 @@ def vecmat(x1: Any, x2: Any, /, out: Any = None, **kwargs: Any) -> Any:
         raise ValueError(f"vecmat: shapes {tuple(left.shape)} and {tuple(right.shape)} mismatch")
     row = torch.conj(left).resolve_conj() if left.is_complex() else left
     found = matmul(wrap(row.unsqueeze(-2)), wrap(right))
-    return _gufunc_out(found._t.squeeze(-2), out)
+    return stored("vecmat", wrap(found._t.squeeze(-2)), out)

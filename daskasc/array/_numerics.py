@@ -10,7 +10,7 @@ import numpy as np
 
 from daskasc.array import _operators
 from daskasc.array import _shaping as shaping
-from daskasc.array._dispatch import NeedsHost, implements, into, is_array
+from daskasc.array._dispatch import NeedsHost, implements, is_array
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._dtypes import result as result_dtype
 from daskasc.array._reductions import NO, normalize_axis
@@ -62,7 +62,7 @@ def clip(
         result = array.copy()
     if kwargs.get("dtype") is not None:
         result = result.astype(kwargs["dtype"])
-    return result if out is None else into(out, result)
+    return _operators.stored("clip", result, out, kwargs.get("casting", "same_kind"))
 
 
 def _bounded(ufunc: np.ufunc, array: Any, bound: Any) -> Any:
@@ -78,8 +78,7 @@ def _bounded(ufunc: np.ufunc, array: Any, bound: Any) -> Any:
 @implements(np.fix)
 def fix(x: Any, out: Any = None) -> Any:
     """As :func:`numpy.fix`."""
-    result = _apply(np.trunc, x)
-    return result if out is None else into(out, result)
+    return _operators.stored("trunc", _apply(np.trunc, x), out)
 
 
 @implements(np.real)
@@ -129,15 +128,13 @@ def _real(x: Any) -> Any:
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
     """As :func:`numpy.isposinf`."""
-    result = _real(x) == math.inf
-    return result if out is None else into(out, result)
+    return _operators.stored("logical_and", _real(x) == math.inf, out)
 
 
 @implements(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
     """As :func:`numpy.isneginf`."""
-    result = _real(x) == -math.inf
-    return result if out is None else into(out, result)
+    return _operators.stored("logical_and", _real(x) == -math.inf, out)
 
 
 @implements(np.diff)

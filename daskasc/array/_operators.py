@@ -21,6 +21,7 @@ from daskasc.array._dispatch import (
     name_of,
     on_host,
     raise_numpys,
+    target_of,
     with_times,
 )
 from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, cast, torch
@@ -252,11 +253,7 @@ def store(ufunc: np.ufunc, result: Any, out: Any, casting: str = "same_kind") ->
     """Copy a ufunc's result into `out` if the casting rule allows, and return `out`."""
     if not is_array(out):
         return into(out, result)
-    if not can_cast(result.dtype, out.dtype, casting):
-        raise TypeError(
-            f"Cannot cast ufunc '{ufunc.__name__}' output from {result.dtype!r} to "
-            f"{out.dtype!r} with casting rule '{casting}'"
-        )
+    check_output(ufunc.__name__, result.dtype, out.dtype, casting)
     if np.broadcast_shapes(result.shape, out.shape) != out.shape:
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} doesn't match the "
@@ -265,6 +262,24 @@ def store(ufunc: np.ufunc, result: Any, out: Any, casting: str = "same_kind") ->
     if "M" in (kinds := result.dtype.kind + out.dtype.kind) or "m" in kinds:
         return into(out, result.astype(out.dtype, copy=False))
     return into(out, wrap(cast(result._t, out._t.dtype)))
+
+
+def check_output(name: str, result: Any, out: Any, casting: str = "same_kind") -> None:
+    """Raise NumPy's TypeError where a result's dtype may not be cast to that of ``out=``."""
+    if not can_cast(result, out, casting):
+        raise TypeError(
+            f"Cannot cast ufunc '{name}' output from {result!r} to {out!r} with casting rule "
+            f"'{casting}'"
+        )
+
+
+def stored(name: str, result: Any, out: Any, casting: str = "same_kind") -> Any:
+    """What a function with ``out=`` gives: the result, or `out`, if the casting rule allows."""
+    if out is None:
+        return result
+    target = target_of(out)
+    check_output(name, result.dtype, target.dtype, casting)
+    return into(target, result)
 
 
 def can_cast(source: np.dtype[Any], target: np.dtype[Any], casting: str) -> bool:

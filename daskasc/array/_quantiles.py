@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dispatch import NeedsHost, implements, is_array
+from daskasc.array._dispatch import NeedsHost, implements, is_array, target_of
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -31,7 +31,9 @@ from daskasc.array._dtypes import (
     torch_dtype,
     unsortable,
 )
+from daskasc.array._operators import check_output
 from daskasc.array._reductions import NO, Axes, finish
+from daskasc.array._selection import check_taken
 from daskasc.array._storage import tensor_of
 
 
@@ -173,6 +175,11 @@ def _quantile(
         one = _at_level_of_numbers if skip_nan else _at_level
         chosen = "lower" if picks and method == "linear" else method
         found = [one(values, nan, q, given, chosen) for q in _precise(levels, values.shape[-1])]
+    if out is not None and not skip_nan:
+        if picks:
+            check_taken("quantile", given, out)
+        else:
+            check_output("add", NUMPY[given], target_of(out).dtype)
     parts = [axes.unmerged(part) for part in found]
     if levels.ndim == 0:
         return finish(parts[0], out)

@@ -14,7 +14,7 @@ import numpy as np
 
 from daskasc.array import _complex, _indexing, _operators
 from daskasc.array import _reductions as reductions
-from daskasc.array._dispatch import NeedsHost, implements, into, is_array
+from daskasc.array._dispatch import NeedsHost, implements, into, is_array, target_of
 from daskasc.array._dtypes import (
     BFLOAT16,
     COMPLEX,
@@ -137,6 +137,21 @@ def _share(question: Callable[..., bool], a: Any, b: Any, max_work: Any) -> bool
 # -- by indices
 
 
+def check_taken(name: str, dtype: Any, out: Any) -> None:
+    """Raise NumPy's TypeError unless ``out=`` can be a buffer of elements of torch dtype `dtype`.
+
+    The other way round than with ufuncs: `out` has to be cast safely to the elements' dtype.
+    """
+    if out is None:
+        return
+    target, given = target_of(out).dtype, NUMPY[dtype]
+    if not _operators.can_cast(target, given, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {target!r} to {given!r} according to the rule 'safe', as "
+            f"the out of {name} needs; give one of {given!r}"
+        )
+
+
 @implements(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """As :func:`numpy.take`."""
@@ -144,6 +159,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if axis is None or not tensor.ndim:
         tensor, axis = tensor.reshape(-1), 0 if axis is None else axis
     number = strict_axis(axis, tensor.ndim)
+    check_taken("take", tensor.dtype, out)
     length = tensor.shape[number]
     where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
     if isinstance(where_, np.ndarray) and not where_.size:

@@ -168,3 +168,51 @@ def test_loops_by_signature(options: dict[str, Any], dtypes: tuple[str, str]) ->
 def test_loops_of_objects_have_no_form_on_the_card() -> None:
     with pytest.raises(UnsupportedDTypeError, match="object"):
         np.add(da.ones(2), da.ones(2), signature="OO->O")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, out: np.clip(x, 0, None, out=out),
+        lambda x, out: x.clip(0, None, out=out),
+        lambda x, out: np.round(x, out=out),
+        lambda x, out: x.round(1, out),
+        lambda x, out: np.round(x, -1, out=out),
+        lambda x, out: np.fix(x, out=out),
+        lambda x, out: np.matmul(x, x, out=out),
+        lambda x, out: np.dot(x, x, out=out),
+        lambda x, out: np.vecdot(x, x, out=out),
+        lambda x, out: np.outer(x, x, out=out),
+        lambda x, out: np.einsum("i,i", x, x, out=out),
+        lambda x, out: np.einsum("i,i->i", x, x, out=out, casting="same_kind"),
+        lambda x, out: np.quantile(x, 0.5, out=out),
+        lambda x, out: np.quantile(x, 0.5, out=out, method="higher"),
+        lambda x, out: np.take(x, [0, 1], out=out),
+        lambda x, out: np.fft.fft(x, out=out),
+    ],
+)
+def test_results_are_cast_into_out_by_numpys_rule(function: Any) -> None:
+    for source in ("i8", "u8", "f4", "f8", "c16"):
+        for target in ("?", "i4", "i8", "u8", "f4", "f8", "c16"):
+            x = np.array([1.5, 3e9]).astype(source)
+            for shape in ((), (2,), (2, 2)):
+                try:
+                    if np.shape(function(np.ones(2), None)) != shape:
+                        continue
+                except TypeError:
+                    continue
+
+                def into(a: Any, s: Any = shape, target: str = target) -> Any:
+                    return function(a, np.zeros_like(a, target, shape=s))
+
+                check(into, x)
+
+
+def test_products_want_an_out_like_their_result() -> None:
+    for shape, order in (((2, 2), "C"), ((2, 2), "F"), ((4,), "C")):
+        check(
+            lambda a, s=shape, o=order: np.dot(a, a, out=np.zeros_like(a, shape=s, order=o)),
+            np.arange(4.0).reshape(2, 2),
+        )
+    check(lambda a: np.dot(a, 2.0, out=np.zeros_like(a, "f4")), np.arange(3.0))
+    check(lambda a: np.linalg.multi_dot([a, a], out=np.zeros_like(a, "f4")), np.eye(2))
