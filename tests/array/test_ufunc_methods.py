@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import daskasc.array as da
+from daskasc import device
 from daskasc.array import _dtypes
 
 from .reference import assert_same, check, up
@@ -46,6 +47,8 @@ def test_out_takes_part_in_the_choice_of_the_loop(ufunc: np.ufunc, x: Any, form:
             continue  # NumPy's intermediate results are bools there or not, by the layout
         if ufunc in (np.logaddexp, np.true_divide, np.hypot) and target == "u8":
             continue  # its identity, or a quotient, has no unsigned integer
+        if ufunc is np.power and target == "u8" and device.current().kind != "cpu":
+            continue  # too large for it: what that becomes is the processor's own
 
         def into(a: Any, target: str = target) -> Any:
             return FORMS[form](ufunc, a, out=np.zeros_like(a, target, shape=shape))
