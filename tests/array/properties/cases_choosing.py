@@ -29,6 +29,8 @@ from tests.array.properties.strategies import (
 
 MODES = ("raise", "wrap", "clip")
 HARDLY = 12  # one in so many calls is wrong
+# values that do not fit every dtype: NumPy refuses them, alone and in lists
+UNFIT: tuple[Any, ...] = (300, -1, 1.5, np.nan, np.inf, 1j, [300], [np.nan], [1j], [2**70])
 
 
 def placed_numbers(draw: st.DrawFn, shape: tuple[int, ...], length: int, wrong: bool = True) -> Any:
@@ -110,19 +112,21 @@ def written(function: Callable[..., Any]) -> Callable[..., Any]:
 @st.composite
 def puts(draw: st.DrawFn) -> Call:
     """Calls of ``put``."""
-    array = draw(arrays(SIGNED + FLOATS, reverse=False))
+    array = draw(arrays((*SIGNED, "u1", *FLOATS), reverse=False))
     places = placed_numbers(draw, draw(shapes(0, 2, 0, 3)), array.host.size)
     values = draw(arrays((array.base.dtype.str,), shapes(0, 1, 1, 4)))
-    chosen = draw(st.sampled_from((values, 3)))
+    chosen = draw(st.sampled_from((values, 3, *UNFIT)))
     return Call((array, places, chosen), {"mode": draw(st.sampled_from(MODES))})
 
 
 @st.composite
 def masked(draw: st.DrawFn, least: int = 0) -> Call:
     """Calls of ``place`` and ``putmask``: an array, a mask of its shape, and values."""
-    array = draw(arrays(SIGNED + FLOATS, reverse=False))
+    array = draw(arrays((*SIGNED, "u1", *FLOATS), reverse=False))
     mask = draw(arrays((*BOOL, "i4"), array.host.shape))
-    values = draw(arrays((array.base.dtype.str,), shapes(1, 1, least, 4)))
+    values: Any = draw(arrays((array.base.dtype.str,), shapes(1, 1, least, 4)))
+    if draw(st.integers(0, 3)) == 0:
+        values = draw(st.sampled_from(UNFIT))
     return Call((array, mask, values), {})
 
 
@@ -198,7 +202,7 @@ def diagonals(draw: st.DrawFn) -> Call:
     shape = draw(st.sampled_from(((equal, equal, equal), (2, 3), (5, 2), (3, 3), (4, 1), (3,))))
     array = draw(arrays(COMMON, shape, reverse=False))
     values = draw(arrays((array.base.dtype.str,), shapes(0, 1, 1, 4)))
-    return Call((array, draw(st.sampled_from((values, 1)))), {"wrap": draw(st.booleans())})
+    return Call((array, draw(st.sampled_from((values, 1, *UNFIT)))), {"wrap": draw(st.booleans())})
 
 
 def _pieces(x: Any, value: float) -> Any:
@@ -220,7 +224,7 @@ def inserted(draw: st.DrawFn) -> Call:
     place = st.integers(-length - (draw(st.integers(0, HARDLY)) == 0), length)
     several = st.lists(st.integers(-length, length), min_size=1, max_size=3)
     where = draw(st.one_of(place, several))
-    return Call((array, where, draw(st.sampled_from((0, 1)))), {"axis": number})
+    return Call((array, where, draw(st.sampled_from((0, 1, *UNFIT)))), {"axis": number})
 
 
 @st.composite
