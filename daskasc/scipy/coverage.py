@@ -43,7 +43,8 @@ NOTES: dict[str, dict[str, str]] = {
     "special": {
         "all elementwise functions": (
             "complex numbers, but for expm1 and log1p; long double. float32 is computed in "
-            "float64, as in SciPy, where the card has float64"
+            "float64, as in SciPy, where the card has float64; without it those that would lose "
+            "digits or overflow on the way (gamma, psi, ndtr, boxcox and the like) go to the host"
         ),
         "gammainc": "float64: torch's error is 1e-9",
         "zeta": "one argument below 1",
