@@ -415,8 +415,10 @@ def _grouped(
     values = {**bound, **kw}
     card = _on_card(known, inputs)
     largest = max((value.on_card for value in inputs), default=0)
+    # partial results are concatenated, one intermediate after the other
+    joined = sum(value.on_card for value in inputs)
     if stage == "_aggregate" and known is not None:
-        return Step(_result(known, inputs), scratch=2 * largest)
+        return Step(_result(known, inputs), scratch=largest, guess=largest + joined)
     source = max(inputs, key=lambda value: value.nbytes or 0, default=Size(None))
     if source.nbytes is None:
         return Step(Size(None, None, 0, card))
@@ -433,7 +435,8 @@ def _grouped(
     if stage == "reindex_intermediates" and source.shape and groups is not None:
         nbytes = math.prod(source.shape[:-1]) * len(groups) * 8 * arrays
         return Step(Size(nbytes, (*source.shape[:-1], len(groups)), 8, card), scratch=largest)
-    return Step(Size(source.nbytes, source.shape, source.itemsize, card), scratch=2 * largest)
+    same = Size(source.nbytes, source.shape, source.itemsize, card)
+    return Step(same, scratch=largest, guess=largest + joined)
 
 
 _RULES: dict[str, Callable[..., Step]] = {

@@ -1,0 +1,120 @@
+"""Projected peaks of card memory are upper bounds, and not more than twice what was measured."""
+
+from __future__ import annotations
+
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import wait
+
+import daskasc
+from daskasc.array import from_numpy
+
+xr = pytest.importorskip("xarray")
+
+
+def source() -> da.Array:
+    """32 chunks of 400 KiB."""
+    x = da.ones((128, 128, 100), chunks=(4, 128, 100))
+    return x.map_blocks(from_numpy, dtype="f8", meta=from_numpy(np.empty((0, 0, 0))))
+
+
+def labelled() -> xr.DataArray:
+    months = np.arange(128) % 12
+    return xr.DataArray(source(), dims=("time", "y", "x"), coords={"time": months}, name="t")
+
+
+def twice_plus_one(block):
+    return block * 2 + 1
+
+
+def over_all(name):
+    return lambda: getattr(da, name)(source(), axis=0)
+
+
+def contracted():
+    x = source()[:, :20, :20]
+    return da.tensordot(x, x, axes=([0], [0]))
+
+
+COMPUTED = {
+    **{name: over_all(name) for name in "sum max mean std nanmean nanstd argmax".split()},
+    "sum along one chunk": lambda: source().sum(axis=1),
+    "anomaly std": lambda: (source() - source().mean(axis=0)).std(axis=0),
+    "map and sum": lambda: _mapped().sum(axis=0),
+    "three reductions": lambda: [source().sum(0), (source() * 2).max(0), (source() - 1).min(0)],
+    "concatenate and mean": lambda: da.concatenate([source(), source() + 1]).mean(axis=0),
+    "tensordot": contracted,
+    "collected": lambda: source()[:32] + 1,
+    "xarray where max": lambda: xr.where(labelled() > 0, labelled(), 0.0).max("time"),
+    "dataset mean": lambda: xr.Dataset({"a": labelled(), "b": labelled() * 2}).mean("time"),
+    "groupby mean": lambda: labelled().groupby("time").mean(),
+}
+PERSISTED = {
+    "chain": lambda: da.sqrt(source() * 2 + 1) - 3,
+    "float32 chain": lambda: da.exp(source().astype("f4") * 2) - source().astype("f4"),
+    "anomaly": lambda: source() - source().mean(axis=0),
+    "rechunk": lambda: source().rechunk((128, 16, 100)),
+    "rechunk and back": lambda: source().rechunk((128, 16, 100)).rechunk((4, 128, 100)),
+    "map_blocks": lambda: _mapped(),
+    "stack": lambda: da.stack([source(), source() + 1]),
+    "concatenate": lambda: da.concatenate([source(), source() + 1], axis=1),
+    "transpose": lambda: source().transpose(2, 1, 0) + 1,
+    "slice": lambda: source()[::2, 10:100] * 2,
+    "cumsum": lambda: da.cumsum(source(), axis=0),
+    "map_overlap": lambda: _overlapping(),
+    "groupby anomaly": lambda: labelled().groupby("time") - labelled().groupby("time").mean(),
+}
+
+
+def _mapped():
+    x = source()
+    return x.map_blocks(twice_plus_one, dtype="f8", meta=x._meta)
+
+
+def _overlapping():
+    x = source()
+    return x.map_overlap(twice_plus_one, depth={0: 1}, boundary="none", dtype="f8", meta=x._meta)
+
+
+def used(cluster):
+    return max(card.used_device_bytes for card in cluster.report().cards)
+
+
+def settled(cluster):
+    """Bytes in use once what was released before is gone; a collective keeps its last values."""
+    deadline = time.monotonic() + 2
+    while (left := used(cluster)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+@pytest.mark.parametrize(
+    ("make", "persist"),
+    [
+        *(pytest.param(make, False, id=name) for name, make in COMPUTED.items()),
+        *(pytest.param(make, True, id=f"{name}, persisted") for name, make in PERSISTED.items()),
+    ],
+)
+def test_projected_peak_bounds_the_measured_one(client4, make, persist):
+    cluster = client4.cluster
+    wanted = make()
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    plan = daskasc.plan(*wanted, persist=persist)
+    assert plan.unknown == {}
+    before = settled(cluster)
+    cluster.reset_counters()
+    running = client4.persist(wanted) if persist else client4.compute(wanted)
+    wait(running, timeout=60)
+    report = cluster.report()
+    del running
+    measured, projected = max(report.peak_device_bytes), plan.peak_device_bytes
+    assert measured - before <= projected, f"measured {measured}, projected {projected}"
+    assert projected <= 2 * measured, f"measured {measured}, projected {projected}"
+    # transfers between stand-in cards are uploads as well
+    collectives = sum(one.nbytes for one in plan.collectives)
+    travelled = plan.bytes_between_cards - collectives
+    assert plan.bytes_host_to_device <= report.bytes_host_to_device
+    assert report.bytes_between_cards <= 1.1 * (travelled + 2 * collectives) + 1000
