@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import daskasc.array as da
+from daskasc import device
 from daskasc.array import _out, from_numpy
 from daskasc.errors import UnsupportedDTypeError
 
@@ -195,6 +196,8 @@ def test_results_are_cast_into_out_by_numpys_rule(function: Any) -> None:
     for source in ("i8", "u8", "f4", "f8", "c16"):
         for target in ("?", "i4", "i8", "u8", "f4", "f8", "c16"):
             x = np.array([1.5, 3e9]).astype(source)
+            if device.current().kind != "cpu" and source[0] in "fc" and target == "i4":
+                continue  # 3e9 is too large for it: what that becomes is the processor's own
             for shape in ((), (2,), (2, 2)):
                 try:
                     if np.shape(function(np.ones(2), None)) != shape:
@@ -212,7 +215,7 @@ def test_products_want_an_out_like_their_result() -> None:
     for shape, order in (((2, 2), "C"), ((2, 2), "F"), ((4,), "C")):
         check(
             lambda a, s=shape, o=order: np.dot(a, a, out=np.zeros_like(a, shape=s, order=o)),
-            np.arange(4.0).reshape(2, 2),
+            np.arange(4, dtype="f4").reshape(2, 2),
         )
     check(lambda a: np.dot(a, 2.0, out=np.zeros_like(a, "f4")), np.arange(3.0))
     check(lambda a: np.linalg.multi_dot([a, a], out=np.zeros_like(a, "f4")), np.eye(2))
