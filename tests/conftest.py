@@ -14,6 +14,8 @@ import pytest
 
 SHARED_MEMORY = Path("/dev/shm")
 KINDS = ("cpu", "npu", "cuda")
+# seconds for a test whose workers load a card's software, which takes 10 s of a core each
+SLOW_START = 900
 # fixtures by which a test's own process takes a card
 OWNING = frozenset({"arrays_on_the_card", "card"})
 # distributed keeps these for the life of the process, whatever is closed
@@ -60,6 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("hardware")
     if config.getoption("--device") != "cpu":
         items.sort(key=_takes_a_card)
+        for item in items:
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(SLOW_START))
 
 
 def _takes_a_card(item: pytest.Item) -> bool:
