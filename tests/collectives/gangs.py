@@ -40,6 +40,8 @@ def cluster(cards: int = 3, **settings: Any) -> Iterator[Client]:
             processes=True,
             dashboard_address=":0",
             memory_limit=0,
+            # workers without cards; they need no card's software either
+            env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
             scheduler_kwargs={"preload": SCHEDULER_PRELOADS, "preload_argv": arguments},
         ) as local,
         Client(local) as client,
