@@ -119,7 +119,7 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 raise
             return with_times(function, args, kwargs)
         except NeedsHost as reason:
-            why = reason
+            why = _guard.bare(reason)
         except NotImplementedError as error:
             if not lacks_kernel(error):
                 raise
@@ -145,7 +145,7 @@ def _with_times(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         try:
             return _guard.run(implementation, args, kwargs)
         except NeedsHost as reason:
-            why = reason
+            why = _guard.bare(reason)
     return on_host(name_of(function), function, args, kwargs, why)
 
 

@@ -70,6 +70,16 @@ class MissingKernel(NeedsHost):
         super().__init__(f"this card has no kernel of {operator} for {dtype}")
 
 
+def bare(reason: Exception) -> Any:
+    """The exception without the frames that it passed.
+
+    Kept in a variable of one of them it would keep all their arrays in memory, until the next
+    search for cycles.
+    """
+    reason.__traceback__ = reason.__context__ = reason.__cause__ = None
+    return reason
+
+
 class _Mode(torch.overrides.TorchFunctionMode):
     """Looks calls up; `strict` allows no other form of a call."""
 

@@ -234,7 +234,7 @@ def _checked(row: Kernel, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> Kernel
         with _guard.strict():
             result = row(*samples)
     except MissingKernel as reason:
-        _trial.missing = reason
+        _trial.missing = _guard.bare(reason)
         return None
     except (RuntimeError, NotImplementedError, NeedsHost):
         return None

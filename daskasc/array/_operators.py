@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _indexing, _kernels, _masks, _objects, _policy, _readonly, _storage
+from daskasc.array import (
+    _guard,
+    _indexing,
+    _kernels,
+    _masks,
+    _objects,
+    _policy,
+    _readonly,
+    _storage,
+)
 from daskasc.array._dispatch import (
     MeetsTimes,
     NeedsHost,
@@ -91,7 +100,7 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
         try:
             result = found(*tensors)
         except NeedsHost as reason:
-            why = reason
+            why = _guard.bare(reason)
         except RuntimeError as error:
             raise_numpys(error, tensors)
             raise

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _objects, _operators
+from daskasc.array import _dispatch, _guard, _objects, _operators
 from daskasc.array._dispatch import NeedsHost, is_array
 from daskasc.array._storage import wrap
 from daskasc.array._times_convert import is_times
@@ -61,7 +61,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
         try:
             return found(ufunc, *inputs, **kwargs)
         except NeedsHost as reason:
-            why = reason
+            why = _guard.bare(reason)
     if method == "at":
         return _at_on_host(ufunc, name, inputs, why)
     return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs, why)

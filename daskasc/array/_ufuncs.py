@@ -70,7 +70,7 @@ def _method(name: str, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], **
             written = inputs[0] if method == "at" else None
             return _guard.run(found, (ufunc, *inputs), kwargs, written)
         except NeedsHost as reason:
-            why = reason
+            why = _guard.bare(reason)
     if method == "at":
         return _at_on_host(ufunc, name, inputs, why)
     return _dispatch.on_host(name, getattr(ufunc, method), inputs, kwargs, why)

@@ -199,7 +199,7 @@ def draw(bits: SplitMix64, name: str, arguments: dict[str, Any]) -> Any:
         with _guard.active():
             return _drawn(source, name, dict(arguments))
     except NeedsHost as reason:
-        why = reason
+        why = _guard.bare(reason)
         own = not isinstance(reason, _counts.TooLarge)
 
     if name == "shuffle":

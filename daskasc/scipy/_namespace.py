@@ -96,7 +96,7 @@ class Namespace:
                 try:
                     return _guard.run(on_card, args, kwargs)
                 except (NeedsHost, HostConversionError) as reason:
-                    why = reason
+                    why = _guard.bare(reason)
                 except NotImplementedError as error:
                     if not _dispatch.lacks_kernel(error):
                         raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -406,3 +408,26 @@ def test_a_missing_float64_is_named() -> None:
         ):
             with pytest.raises(HostFallbackError, match="no kernel of mul for float64"):
                 compute()
+
+
+def test_what_the_host_computes_keeps_no_array_in_memory() -> None:
+    def program() -> list[Any]:
+        x = from_numpy(np.ones((3, 4)))
+        results = [
+            x * 2,
+            np.cumsum(x),
+            np.multiply.accumulate(x),
+            np.square(x),
+            np.linalg.inv(x.T @ x + np.eye(4)),
+        ]
+        return [weakref.ref(each._t) for each in (x, *results)]
+
+    gc.collect()
+    gc.disable()
+    try:
+        with dask.config.set({"daskasc.fallback": "silent"}):
+            left = [ref() for ref in program()]
+    finally:
+        gc.enable()
+    assert device.counters.fallbacks()
+    assert left == [None] * 6
