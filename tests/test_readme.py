@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
+
+from tests.programs import environment
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -41,9 +42,7 @@ def test_the_example_runs_as_printed(tmp_path):
     (code,) = (
         block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "era5" in block
     )
-    code = code.replace(
-        "LocalNPUCluster()", 'LocalNPUCluster(2, dashboard_address=":0")'
-    )
+    code = code.replace("LocalNPUCluster()", 'LocalNPUCluster(2, dashboard_address=":0")')
     script = tmp_path / "own.py"
     script.write_text(code)
     done = subprocess.run(
@@ -52,7 +51,7 @@ def test_the_example_runs_as_printed(tmp_path):
         text=True,
         timeout=240,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment(),
     )
     assert done.returncode == 0, done.stderr
     with xr.open_zarr(tmp_path / "anomalies.zarr", consolidated=False) as written:
@@ -70,7 +69,7 @@ def test_the_example_on_one_card_runs_as_printed():
         capture_output=True,
         text=True,
         timeout=240,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment(),
     )
     assert done.returncode == 0, done.stderr
     assert "(90, 180)" in done.stdout

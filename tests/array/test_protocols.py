@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import operator
-import os
 import pickle
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from daskasc.errors import (
     HostFallbackWarning,
     UnsupportedDTypeError,
 )
+from tests.programs import environment
 
 ROOT = Path(__file__).parents[2]
 
@@ -213,7 +213,7 @@ def test_placeholder_in_a_process_without_torch(x: AscendArray, tmp_path: Path) 
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=120,

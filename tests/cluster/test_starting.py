@@ -16,6 +16,7 @@ import pytest
 from daskasc import LocalNPUCluster
 from daskasc.cluster import _spawning
 from daskasc.errors import ConfigurationError, DeviceError
+from tests.programs import environment
 
 HERE = Path(__file__).parent
 QUICK = {"dashboard_address": ":0"}
@@ -36,13 +37,12 @@ def worker_processes(parent):
 
 
 def run(script):
-    environ = {**os.environ, "PYTHONPATH": str(HERE.parent.parent)}
     return subprocess.Popen(
         [sys.executable, str(HERE / script)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environ,
+        env=environment(),
         start_new_session=True,
     )
 
