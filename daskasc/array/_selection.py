@@ -167,7 +167,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if not math.prod(tensor.shape[:number]):  # nothing is taken, hence NumPy checks nothing
         shape = (*tensor.shape[:number], *where_.shape, *tensor.shape[number + 1 :])
         found = wrap(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
-        return found if out is None else into(out, found)
+        return into(out, found)
     if not length and math.prod(where_.shape):
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode in ("wrap", "clip"):
@@ -180,7 +180,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     advanced: list[Any] = [None] * tensor.ndim
     advanced[number] = places
     found = wrap(_indexing.gather(tensor, advanced))
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 @implements(np.take_along_axis)

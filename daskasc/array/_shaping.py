@@ -315,7 +315,7 @@ def concatenate(
             raise ValueError(f"out has shape {out.shape}; the joined arrays have shape {joined}")
     target = _target(dtype, out)
     result = wrap(torch.cat(common(tensors, target, casting), dim=number))
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 def _with_weak(given: list[Any], tensors: list[Any]) -> list[Any]:
@@ -354,7 +354,7 @@ def stack(
         raise ValueError("all input arrays must have the same shape")
     number = normalize_axis(axis, tensors[0].ndim + 1)
     result = wrap(torch.stack(common(tensors, _target(dtype, out), casting), dim=number))
-    return result if out is None else into(out, result)
+    return into(out, result)
 
 
 @implements(np.unstack)

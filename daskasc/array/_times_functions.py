@@ -160,7 +160,7 @@ def run(function: Any, row: Row, *args: Any, **kwargs: Any) -> Any:
         else:
             parts = (raised(found[0]), *found[1:])
             found = type(found)(*parts) if hasattr(found, "_fields") else parts
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 def _assigned(value: Any, dtype: np.dtype[Any], casting: str) -> Any:

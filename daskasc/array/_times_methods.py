@@ -91,7 +91,7 @@ def _accumulate(
     ticks = array._ticks
     running: Any = function.accumulate(wrap(last(ticks._t)) if by_keys else ticks, axis=axis)
     found = array._like(wrap(unlast(running._t)) if by_keys else running)
-    return found if out is None else _dispatch.into(out, found)
+    return _dispatch.into(out, found)
 
 
 def _outer(ufunc: np.ufunc, left: Any, right: Any, **kwargs: Any) -> Any:

@@ -31,7 +31,7 @@ def _times(a: Any) -> Any:
 
 def _finish(ticks: Any, dtype: np.dtype[Any], out: Any) -> Any:
     found = wrap_times(ticks, dtype)
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 def _summable(a: Any, dtype: Any) -> Any:
@@ -66,7 +66,7 @@ def sum(
     found = wrap_times(_sum(a, axis, keepdims, where), a.dtype)
     if initial is not NO and initial is not None:
         found = found + wrap_times(_initial(initial, a.dtype), a.dtype)
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 def _initial(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -229,7 +229,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO) -> 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO) -> Any:
     """As :func:`numpy.ptp`: a difference."""
     found = max(a, axis, None, keepdims) - min(a, axis, None, keepdims)
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 @implements_for_times(np.median)
@@ -331,4 +331,4 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     """As :func:`numpy.outer`, of a difference and numbers."""
     left, right = (x if is_array(x) else np.asarray(x) for x in (a, b))
     found = np.multiply(left.reshape(-1)[:, None], right.reshape(-1)[None, :])
-    return found if out is None else into(out, found)
+    return into(out, found)

@@ -254,7 +254,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise ValueError("invalid entry in choice array")
     layers = stack([t.expand(shape) for t in options])
     found = wrap(moved(layers, lambda t: t.gather(0, places.expand(shape).unsqueeze(0))[0]))
-    return found if out is None else into(out, found)
+    return into(out, found)
 
 
 @implements(np.piecewise)

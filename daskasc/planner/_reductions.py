@@ -55,7 +55,7 @@ from tlz import compose
 
 from daskasc.planner import _partials
 
-_COMPOSED = type(compose(len, list))  # toolz or cytoolz, whichever dask uses
+COMPOSED = type(compose(len, list))  # toolz or cytoolz, whichever dask uses
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def take_apart(function: Any) -> Parts:
         ``(f, arguments, keywords, concatenate)``; `f` is `function` itself where nothing is bound.
     """
     concatenate = False
-    if isinstance(function, _COMPOSED) and len(function.funcs) == 1:
+    if isinstance(function, COMPOSED) and len(function.funcs) == 1:
         first = function.first
         if isinstance(first, functools.partial) and first.func is _concatenate2:
             concatenate = True

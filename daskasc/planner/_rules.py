@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tlz import compose, curry
+from tlz import curry
 
 from daskasc.planner._place import Placed
+from daskasc.planner._reductions import COMPOSED
 from daskasc.planner._sizes import Size, array_size
 
-_COMPOSED = type(compose(len, list))
 _MODULES_OF_OPERATORS = ("operator", "_operator")
 # a user's function may bear any name
 _KNOWN_PACKAGES = ("dask", "daskasc", "numpy", "xarray", "_operator", "operator", "builtins", "")
@@ -118,7 +118,7 @@ def unwrap(function: Any) -> tuple[Any, dict[str, Any]]:
 
 def name_of(function: Any) -> str:
     """Name by which rules know a function; of a composition, the last one's."""
-    if isinstance(function, _COMPOSED):
+    if isinstance(function, COMPOSED):
         return name_of(unwrap((function.first, *function.funcs)[-1])[0])
     return str(getattr(function, "__name__", "") or getattr(function, "method", ""))
 
@@ -148,7 +148,7 @@ def step(
     if isinstance(base, Placed):
         return _view("", arguments, inputs, known, keywords)
     name = name_of(base)
-    composed = isinstance(base, _COMPOSED)
+    composed = isinstance(base, COMPOSED)
     package = str(getattr(base, "__module__", None) or "").partition(".")[0]
     rule = None if composed or package not in _KNOWN_PACKAGES else _RULES.get(name)
     if rule is None and (isinstance(base, np.ufunc) or _is_operator(base)):
@@ -370,7 +370,7 @@ def _combined(
     largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
     out = largest if known is None or not name.startswith("finish_") else _result(known, inputs)
     most = _fold(arguments[0], values) * one
-    if name == "gather_one":
+    if name in ("gather_one", "gather_merged"):
         most = (_fold(arguments[0], min(values, 2)) + 1) * one
     elif name.startswith("finish_"):
         most = max(most, (1 + _FINISH) * one)
@@ -394,7 +394,7 @@ def _scanned(
 
 
 def _flox(function: Any) -> Callable[..., Step] | None:
-    stages = (function.first, *function.funcs) if isinstance(function, _COMPOSED) else (function,)
+    stages = (function.first, *function.funcs) if isinstance(function, COMPOSED) else (function,)
     bases = [unwrap(stage) for stage in stages]
     for base, bound in bases:
         if str(getattr(base, "__module__", "")).startswith("flox"):
@@ -456,6 +456,7 @@ _RULES: dict[str, Callable[..., Step]] = {
             "combine_node",
             "gather_nodes",
             "gather_one",
+            "gather_merged",
             "collect",
             "finish_local",
             "finish_gathered",

@@ -5,7 +5,7 @@ Only data variables move; coordinates and indexes stay on the host, where xarray
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray
 
 xr = import_xarray()
+T = TypeVar("T")
 
 
 def _upload(block: Any) -> Any:
@@ -71,32 +72,15 @@ def _to_host(variable: Any) -> Any:
     return variable.copy(data=moved)
 
 
-@xr.register_dataset_accessor("npu")
-class DatasetAccessor:
-    """Cards as seen from a Dataset."""
+class _Accessor(Generic[T]):
+    """What both kinds of objects have, and do as a whole."""
 
-    def __init__(self, ds: xarray.Dataset) -> None:
-        self._ds = ds
+    def __init__(self, object: T) -> None:
+        self._object = object
 
-    @property
-    def is_on_device(self) -> bool:
-        """Whether all numeric data variables are (chunks) on cards."""
-        numeric = [v for v in self._ds.data_vars.values() if v.dtype.kind in "biufc"]
-        return bool(numeric) and all(_on_device(v.variable._data) for v in numeric)
-
-    def to_device(self) -> xarray.Dataset:
-        """Move the numeric data variables to the cards; dask ones lazily, chunk by chunk."""
-        moved = {name: _to_device(v.variable) for name, v in self._ds.data_vars.items()}
-        return self._ds.assign(moved)
-
-    def to_host(self) -> xarray.Dataset:
-        """Move the data variables to host memory; dask ones lazily, chunk by chunk."""
-        moved = {name: _to_host(v.variable) for name, v in self._ds.data_vars.items()}
-        return self._ds.assign(moved)
-
-    def place(self, how: Any = "block", axis: int | str | None = None) -> xarray.Dataset:
+    def place(self, how: Any = "block", axis: int | str | None = None) -> T:
         """Choose the card that owns each chunk; see :func:`daskasc.place`."""
-        placed: xarray.Dataset = place(self._ds, how, axis)
+        placed: T = place(self._object, how, axis)
         return placed
 
     def plan(
@@ -107,7 +91,28 @@ class DatasetAccessor:
         persist: bool = False,
     ) -> Plan:
         """Tell what computing would do and need; see :func:`daskasc.plan`."""
-        return plan(self._ds, cards=cards, memory=memory, persist=persist)
+        return plan(self._object, cards=cards, memory=memory, persist=persist)
+
+
+@xr.register_dataset_accessor("npu")
+class DatasetAccessor(_Accessor["xarray.Dataset"]):
+    """Cards as seen from a Dataset."""
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether all numeric data variables are (chunks) on cards."""
+        numeric = [v for v in self._object.data_vars.values() if v.dtype.kind in "biufc"]
+        return bool(numeric) and all(_on_device(v.variable._data) for v in numeric)
+
+    def to_device(self) -> xarray.Dataset:
+        """Move the numeric data variables to the cards; dask ones lazily, chunk by chunk."""
+        moved = {name: _to_device(v.variable) for name, v in self._object.data_vars.items()}
+        return self._object.assign(moved)
+
+    def to_host(self) -> xarray.Dataset:
+        """Move the data variables to host memory; dask ones lazily, chunk by chunk."""
+        moved = {name: _to_host(v.variable) for name, v in self._object.data_vars.items()}
+        return self._object.assign(moved)
 
     def to_zarr(self, store: Any, group: str | None = None, **kwargs: Any) -> Any:
         """Write as a Zarr group, each chunk by the card that has it.
@@ -122,48 +127,30 @@ class DatasetAccessor:
         """
         host = {
             name: _to_host(v.variable)
-            for name, v in self._ds.data_vars.items()
+            for name, v in self._object.data_vars.items()
             if not _is_lazy(v.variable._data)
         }
-        return write_dataset(self._ds.assign(host), store, group, **kwargs)
+        return write_dataset(self._object.assign(host), store, group, **kwargs)
 
 
 @xr.register_dataarray_accessor("npu")
-class DataArrayAccessor:
+class DataArrayAccessor(_Accessor["xarray.DataArray"]):
     """Cards as seen from a DataArray."""
-
-    def __init__(self, array: xarray.DataArray) -> None:
-        self._array = array
 
     @property
     def is_on_device(self) -> bool:
         """Whether the values (or their chunks) are on cards."""
-        return _on_device(self._array.variable._data)
+        return _on_device(self._object.variable._data)
 
     def to_device(self) -> xarray.DataArray:
         """Move the values to the cards; dask ones lazily, chunk by chunk."""
-        return self._array.copy(data=_to_device(self._array.variable).data)
+        return self._object.copy(data=_to_device(self._object.variable).data)
 
     def to_host(self) -> xarray.DataArray:
         """Move the values to host memory; dask ones lazily, chunk by chunk."""
-        return self._array.copy(data=_to_host(self._array.variable).data)
-
-    def place(self, how: Any = "block", axis: int | str | None = None) -> xarray.DataArray:
-        """Choose the card that owns each chunk; see :func:`daskasc.place`."""
-        placed: xarray.DataArray = place(self._array, how, axis)
-        return placed
-
-    def plan(
-        self,
-        *,
-        cards: int | None = None,
-        memory: float | str | None = None,
-        persist: bool = False,
-    ) -> Plan:
-        """Tell what computing would do and need; see :func:`daskasc.plan`."""
-        return plan(self._array, cards=cards, memory=memory, persist=persist)
+        return self._object.copy(data=_to_host(self._object.variable).data)
 
     def to_zarr(self, store: Any, group: str | None = None, **kwargs: Any) -> dask.array.Array:
         """Write as a Zarr group with this one variable; see :meth:`DatasetAccessor.to_zarr`."""
-        name = self._array.name or "data"
-        return DatasetAccessor(self._array.to_dataset(name=name)).to_zarr(store, group, **kwargs)
+        name = self._object.name or "data"
+        return DatasetAccessor(self._object.to_dataset(name=name)).to_zarr(store, group, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 
 import daskasc
 from daskasc.errors import ConfigurationError, InputError
+from daskasc.planner import _combine, _partials, _prefix, _rules
 from tests.planner.cards import on_cards
 
 KIB = 1024
@@ -178,3 +180,14 @@ def test_cost_grows_with_the_number_of_chunks_only(chunks):
     finally:
         sys.setprofile(None)
     assert calls < 3000 * chunks
+
+
+def test_every_task_function_of_the_planner_has_a_rule():
+    functions = {"deposit", "barrier", "collect"} | {
+        name
+        for module in (_combine, _partials, _prefix)
+        for name, found in vars(module).items()
+        if inspect.isfunction(found) and (inspect.getdoc(found) or "").startswith("Task: ")
+    }
+    assert {"gather_merged", "gather_nodes", "arg_leaf", "add_offset"} <= functions
+    assert functions <= _rules._RULES.keys()
