@@ -104,6 +104,41 @@ class Step:
     doubtful: bool = False
 
 
+@dataclass(frozen=True)
+class Call:
+    """A step as a rule sees it; the parameters of :func:`step`, and the function's name."""
+
+    name: str
+    arguments: Sequence[Any]
+    inputs: Sequence[Size]
+    known: Size | None
+    keywords: dict[str, Any]
+
+    @property
+    def card(self) -> bool:
+        """Whether the result lies on a card."""
+        return _on_card(self.known, self.inputs)
+
+    @property
+    def result(self) -> Size:
+        """Size of the result as noted; unknown where nothing is noted of it."""
+        return _result(self.known, self.inputs)
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest input on a card."""
+        return max((value.on_card for value in self.inputs), default=0)
+
+    @property
+    def first(self) -> Size | None:
+        """The first argument, where it is another step's result."""
+        first = self.arguments[0] if self.arguments else None
+        return first if isinstance(first, Size) else None
+
+
+Rule = Callable[[Call], Step]
+
+
 def unwrap(function: Any) -> tuple[Any, dict[str, Any]]:
     """Function below partial application, and the keywords bound on the way."""
     bound: dict[str, Any] = {}
@@ -145,9 +180,10 @@ def step(
     if "enforce_dtype_function" in kw:
         base, bound = unwrap(kw["enforce_dtype_function"])
     keywords = {**bound, **kw}
-    if isinstance(base, Placed):
-        return _view("", arguments, inputs, known, keywords)
     name = name_of(base)
+    call = Call(name, arguments, inputs, known, keywords)
+    if isinstance(base, Placed):
+        return _view(call)
     composed = isinstance(base, COMPOSED)
     package = str(getattr(base, "__module__", None) or "").partition(".")[0]
     rule = None if composed or package not in _KNOWN_PACKAGES else _RULES.get(name)
@@ -155,7 +191,7 @@ def step(
         rule = _elementwise
     if rule is None:
         rule = _flox(base) or _unknown
-    return rule(name, arguments, inputs, known, keywords)
+    return rule(call)
 
 
 def _is_operator(function: Any) -> bool:
@@ -177,50 +213,40 @@ def _total(inputs: Sequence[Size]) -> int:
     return sum(value.nbytes or 0 for value in inputs)
 
 
-def _unknown(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    out = _result(known, inputs)
-    largest = max((value.on_card for value in inputs), default=0)
-    guess = max(largest, out.on_card) if inputs else 0
+def _unknown(call: Call) -> Step:
+    out = call.result
+    largest = call.largest
+    guess = max(largest, out.on_card) if call.inputs else 0
     # made of host values, it has to come to the card
-    uploaded = out.on_card if inputs and not any(value.card for value in inputs) else 0
-    return Step(out, guess=guess, uploaded=uploaded, doubtful="keepdims" in kw)
+    uploaded = out.on_card if call.inputs and not any(value.card for value in call.inputs) else 0
+    return Step(out, guess=guess, uploaded=uploaded, doubtful="keepdims" in call.keywords)
 
 
-def _elementwise(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    return Step(_result(known, inputs))
+def _elementwise(call: Call) -> Step:
+    return Step(call.result)
 
 
-def _broadcast(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
+def _broadcast(call: Call) -> Step:
     """A constant array of dask: one element in host memory, shown many times."""
-    out = _result(known, inputs)
+    out = call.result
     return Step(Size(out.itemsize, out.shape, out.itemsize, card=False))
 
 
-def _no_data(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
+def _no_data(call: Call) -> Step:
     return Step(Size(0))
 
 
-def _get(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    whole = arguments[0] if arguments else None
+def _get(call: Call) -> Step:
+    whole = call.arguments[0] if call.arguments else None
     if not isinstance(whole, Size) or whole.source is not None:
         source = whole.source if isinstance(whole, Size) else whole
-        out = _result(known, ())
+        out = _result(call.known, ())
         return _read(source, out)
-    if len(arguments) > 1 and isinstance(arguments[1], Size):  # chosen by a mask or numbers
+    index = call.arguments[1] if len(call.arguments) > 1 else None
+    if isinstance(index, Size):  # chosen by a mask or numbers
         return Step(Size(whole.nbytes, None, whole.itemsize, whole.card))
-    out = _result(known, inputs)
-    index = arguments[1] if len(arguments) > 1 else None
-    if known is None or known.nbytes is None:
+    out = call.result
+    if call.known is None or call.known.nbytes is None:
         out = _sliced(whole, index)
     if out.nbytes is None or whole.nbytes is None:
         return Step(out)
@@ -260,84 +286,73 @@ def _read(source: Any, out: Size) -> Step:
     return Step(out, scratch, read=amount, uploaded=amount if out.card else 0)
 
 
-def _view(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    out = _result(known, inputs)
-    if not arguments or not isinstance(arguments[0], Size):
+def _view(call: Call) -> Step:
+    out = call.result
+    whole = call.first
+    if whole is None:
         return Step(out)
-    whole = arguments[0]
     return Step(Size(whole.nbytes, out.shape, out.itemsize, whole.card), view=0)
 
 
-def _join(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    out = _result(known, inputs)
-    if out.nbytes is None and inputs:
-        unknown = any(value.nbytes is None for value in inputs)
-        out = Size(None if unknown else _total(inputs), None, inputs[0].itemsize, out.card)
+def _join(call: Call) -> Step:
+    out = call.result
+    if out.nbytes is None and call.inputs:
+        unknown = any(value.nbytes is None for value in call.inputs)
+        total = None if unknown else _total(call.inputs)
+        out = Size(total, None, call.inputs[0].itemsize, out.card)
     # dask joins along one axis after the other, also where there is one chunk along it
-    one_axis = name in ("concatenate", "stack") or (out.shape is not None and len(out.shape) < 2)
+    flat = out.shape is not None and len(out.shape) < 2
+    one_axis = flat or call.name in ("concatenate", "stack")
     return Step(out, scratch=0 if one_axis else out.on_card)
 
 
-def _gather(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    if any(value.nbytes is None for value in inputs):
-        return Step(Size(None, None, 0, _on_card(known, inputs)))
-    out = Size(_total(inputs), None, 0, _on_card(known, inputs))
+def _gather(call: Call) -> Step:
+    if any(value.nbytes is None for value in call.inputs):
+        return Step(Size(None, None, 0, call.card))
+    out = Size(_total(call.inputs), None, 0, call.card)
     # results of one chunk are copied, several are concatenated axis by axis
-    return Step(out, scratch=out.on_card if len(inputs) > 1 else 0)
+    return Step(out, scratch=out.on_card if len(call.inputs) > 1 else 0)
 
 
-def _upload(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    out = _result(known, inputs)
-    if any(value.card for value in inputs):
+def _upload(call: Call) -> Step:
+    out = call.result
+    if any(value.card for value in call.inputs):
         return Step(out)
     return Step(out, uploaded=out.on_card)
 
 
-def _download(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    if known is None:
-        return Step(Size(_total(inputs) if inputs else None))
-    return Step(Size(known.nbytes, known.shape, known.itemsize, card=False))
+def _download(call: Call) -> Step:
+    if call.known is None:
+        return Step(Size(_total(call.inputs) if call.inputs else None))
+    return Step(Size(call.known.nbytes, call.known.shape, call.known.itemsize, card=False))
 
 
-def _reduce_chunk(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
-    arrays, scratch = _CHUNK_REDUCTIONS[name]
-    whole = arguments[0] if arguments and isinstance(arguments[0], Size) else None
-    axis = kw.get("axis")
+def _reduce_chunk(call: Call) -> Step:
+    arrays, scratch = _CHUNK_REDUCTIONS[call.name]
+    whole = call.first
+    axis = call.keywords.get("axis")
     if whole is None or whole.shape is None or not isinstance(axis, tuple):
-        return _unknown(name, arguments, inputs, known, kw)
-    itemsize = max(whole.itemsize, 8) if kw.get("dtype") is None else np.dtype(kw["dtype"]).itemsize
+        return _unknown(call)
+    dtype = call.keywords.get("dtype")
+    itemsize = max(whole.itemsize, 8) if dtype is None else np.dtype(dtype).itemsize
     if arrays > 1:
         itemsize = max(itemsize, 8)
-        scratch *= max(1.0, itemsize / max(whole.itemsize, 1)) if name == "moment_chunk" else 1
-    if name_of(unwrap(kw.get("sum"))[0]).startswith("nan"):
+        scratch *= max(1.0, itemsize / max(whole.itemsize, 1)) if call.name == "moment_chunk" else 1
+    if name_of(unwrap(call.keywords.get("sum"))[0]).startswith("nan"):
         scratch += 1.25  # a copy with the missing values filled, and a mask
     shape = tuple(1 if i in axis else length for i, length in enumerate(whole.shape))
-    one = array_size(shape, itemsize, _on_card(known, inputs))
+    one = array_size(shape, itemsize, call.card)
     out = Size((one.nbytes or 0) * arrays, shape, itemsize, one.card)
     return Step(out, scratch=int(scratch * whole.on_card) + (out.on_card if arrays > 1 else 0))
 
 
-def _arg_leaf(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
+def _arg_leaf(call: Call) -> Step:
     """Extremes of a chunk and their places."""
-    out = _result(known, inputs)
-    largest = max((value.on_card for value in inputs), default=0)
+    out = call.result
+    largest = call.largest
     if out.shape is None:
-        return _unknown(name, arguments, inputs, known, kw)
-    itemsize = 8 + max((value.itemsize for value in inputs), default=8)
+        return _unknown(call)
+    itemsize = 8 + max((value.itemsize for value in call.inputs), default=8)
     both = Size(math.prod(out.shape) * itemsize, out.shape, itemsize, out.card)
     return Step(both, scratch=both.on_card, guess=largest + largest // 4)
 
@@ -354,46 +369,43 @@ def _fold(function: Any, values: int) -> float:
     return base if levels == 1 else base + levels
 
 
-def _combined(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
+def _combined(call: Call) -> Step:
     """A step of a rewritten reduction: as large as one of its partials, or as noted."""
-    partials = [value for value in arguments if isinstance(value, Size)]
-    if name in ("gather_nodes", "collect"):
+    partials = [value for value in call.arguments if isinstance(value, Size)]
+    if call.name in ("gather_nodes", "collect"):
         if any(value.nbytes is None for value in partials):
-            return Step(Size(None, None, 0, _on_card(None, inputs)))
-        return Step(Size(_total(partials), None, 0, _on_card(None, inputs)))
-    values = len(arguments[4]) if name == "finish_gathered" else len(partials)
+            return Step(Size(None, None, 0, _on_card(None, call.inputs)))
+        return Step(Size(_total(partials), None, 0, _on_card(None, call.inputs)))
+    values = len(call.arguments[4]) if call.name == "finish_gathered" else len(partials)
     one = max((value.on_card for value in partials), default=0)
-    if name == "finish_gathered":
+    if call.name == "finish_gathered":
         one //= max(1, values)
     largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
-    out = largest if known is None or not name.startswith("finish_") else _result(known, inputs)
-    most = _fold(arguments[0], values) * one
-    if name in ("gather_one", "gather_merged"):
-        most = (_fold(arguments[0], min(values, 2)) + 1) * one
-    elif name.startswith("finish_"):
+    finishes = call.name.startswith("finish_")
+    out = call.result if call.known is not None and finishes else largest
+    most = _fold(call.arguments[0], values) * one
+    if call.name in ("gather_one", "gather_merged"):
+        most = (_fold(call.arguments[0], min(values, 2)) + 1) * one
+    elif finishes:
         most = max(most, (1 + _FINISH) * one)
     return Step(out, scratch=max(0, int(most) - out.on_card))
 
 
-def _scanned(
-    name: str, arguments: Sequence[Any], inputs: Sequence[Size], known: Size | None, kw: Any
-) -> Step:
+def _scanned(call: Call) -> Step:
     """A step of a rewritten scan: as large as a total, which is one slice of a chunk."""
-    partials = [value for value in arguments if isinstance(value, Size)]
+    partials = [value for value in call.arguments if isinstance(value, Size)]
     largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
-    if name == "block_total" and largest.shape is not None:
-        shape = tuple(1 if i == arguments[0] else n for i, n in enumerate(largest.shape))
+    if call.name == "block_total" and largest.shape is not None:
+        shape = tuple(1 if i == call.arguments[0] else n for i, n in enumerate(largest.shape))
         return Step(array_size(shape, largest.itemsize, largest.card))
-    if name == "gathered_prefixes":
+    if call.name == "gathered_prefixes":
         return Step(Size(largest.nbytes, None, largest.itemsize, largest.card))
-    out = _result(known, inputs) if known is not None else largest
+    out = call.result if call.known is not None else largest
     smallest = min((value.on_card for value in partials), default=0)
     return Step(out, scratch=2 * smallest)
 
 
-def _flox(function: Any) -> Callable[..., Step] | None:
+def _flox(function: Any) -> Rule | None:
     stages = (function.first, *function.funcs) if isinstance(function, COMPOSED) else (function,)
     bases = [unwrap(stage) for stage in stages]
     for base, bound in bases:
@@ -402,24 +414,16 @@ def _flox(function: Any) -> Callable[..., Step] | None:
     return None
 
 
-def _grouped(
-    stage: str,
-    bound: dict[str, Any],
-    name: str,
-    arguments: Sequence[Any],
-    inputs: Sequence[Size],
-    known: Size | None,
-    kw: Any,
-) -> Step:
+def _grouped(stage: str, bound: dict[str, Any], call: Call) -> Step:
     """Flox's stages: dictionaries of one array for each intermediate, its last axis the groups."""
-    values = {**bound, **kw}
-    card = _on_card(known, inputs)
-    largest = max((value.on_card for value in inputs), default=0)
+    values = {**bound, **call.keywords}
+    card = call.card
+    largest = call.largest
     # partial results are concatenated, one intermediate after the other
-    joined = sum(value.on_card for value in inputs)
-    if stage == "_aggregate" and known is not None:
-        return Step(_result(known, inputs), scratch=largest, guess=largest + joined)
-    source = max(inputs, key=lambda value: value.nbytes or 0, default=Size(None))
+    joined = sum(value.on_card for value in call.inputs)
+    if stage == "_aggregate" and call.known is not None:
+        return Step(call.result, scratch=largest, guess=largest + joined)
+    source = max(call.inputs, key=lambda value: value.nbytes or 0, default=Size(None))
     if source.nbytes is None:
         return Step(Size(None, None, 0, card))
     functions = values.get("func") or getattr(values.get("agg"), "chunk", ()) or ()
@@ -439,7 +443,7 @@ def _grouped(
     return Step(same, scratch=largest, guess=largest + joined)
 
 
-_RULES: dict[str, Callable[..., Step]] = {
+_RULES: dict[str, Rule] = {
     **dict.fromkeys(_CHUNK_REDUCTIONS, _reduce_chunk),
     **dict.fromkeys(_GETTERS, _get),
     **dict.fromkeys(_VIEWS, _view),
