@@ -14,7 +14,6 @@ move more than they need to:
 
 from __future__ import annotations
 
-import math
 import operator
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -25,7 +24,7 @@ import dask.array.routines as dask_routines
 from dask._task_spec import Alias, GraphNode, Task, _execute_subgraph
 from dask.typing import Key
 
-from daskasc.planner._owners import _main_input, grids
+from daskasc.planner._owners import main_input
 from daskasc.planner._recognise import Tree, grid_position
 from daskasc.planner._reductions import take_apart
 
@@ -33,20 +32,23 @@ _PRODUCTS = (dask_routines._matmul, dask_routines._tensordot, dask_einsum.chunk_
 
 
 def move_products(
-    graph: Mapping[Key, GraphNode], trees: Sequence[Tree], owners: dict[Key, int], cards: int
+    graph: Mapping[Key, GraphNode],
+    trees: Sequence[Tree],
+    owners: dict[Key, int],
+    counts: Mapping[str, int],
+    cards: int,
 ) -> None:
     """Change the owners of partial products to the card that holds most of their operands.
 
-    Operands of arrays with fewer chunks than cards do not count: all products would meet on the
-    few cards that hold them.
+    Operands of arrays with fewer chunks than cards (`counts` has their number) do not count: all
+    products would meet on the few cards that hold them.
     """
     products = [tree for tree in trees if _is_product(graph[tree.leaves[0]])]
-    sizes = _sizes(graph) if products else {}
     for leaf in (leaf for tree in products for leaf in tree.leaves):
         holders = Counter(
             owners[operand]
             for operand in graph[leaf].dependencies
-            if operand in owners and _spread(operand, sizes, cards)
+            if operand in owners and _spread(operand, counts, cards)
         )
         if holders:
             ((card, count),) = holders.most_common(1)
@@ -60,6 +62,7 @@ def follow_results(
     owners: Mapping[Key, int],
     results: Mapping[Key, int],
     fixed: Set[Key],
+    counts: Mapping[str, int],
 ) -> dict[Key, int]:
     """Owners of tasks whose main input is a result, or follows from one.
 
@@ -75,13 +78,14 @@ def follow_results(
         Card of each task that finishes a reduction.
     fixed : set
         Tasks that stay where they are.
+    counts : mapping
+        Number of chunks of each array.
 
     Returns
     -------
     dict
         Key to card.
     """
-    sizes = _sizes(graph) if results else {}
     found: dict[Key, int] = {}
     queue = deque(results)
     while queue:
@@ -90,14 +94,14 @@ def follow_results(
         for user in users.get(key, ()):
             if user in found or user in results or user in fixed or user not in owners:
                 continue
-            if _follows(graph[user], user, key, owners, sizes):
+            if _follows(graph[user], user, key, owners, counts):
                 found[user] = card
                 queue.append(user)
     return found
 
 
 def _follows(
-    node: GraphNode, user: Key, key: Key, owners: Mapping[Key, int], sizes: Mapping[str, int]
+    node: GraphNode, user: Key, key: Key, owners: Mapping[Key, int], counts: Mapping[str, int]
 ) -> bool:
     if isinstance(node, Alias):
         return True
@@ -105,8 +109,8 @@ def _follows(
         return False
     if node.func is operator.getitem and node.dependencies == {key}:
         return True
-    main: Any = _main_input(node, owners, sizes)
-    return main == key and sizes[main[0]] >= sizes[user[0]]
+    main: Any = main_input(node, owners, counts)
+    return main == key and counts[main[0]] >= counts[user[0]]
 
 
 def _is_product(task: GraphNode) -> bool:
@@ -120,9 +124,5 @@ def _is_product(task: GraphNode) -> bool:
     )
 
 
-def _spread(key: Key, sizes: Mapping[str, int], cards: int) -> bool:
-    return grid_position(key) is not None and sizes.get(key[0], 0) >= cards
-
-
-def _sizes(graph: Mapping[Key, GraphNode]) -> dict[str, int]:
-    return {name: math.prod(len(span) for span in extent) for name, extent in grids(graph).items()}
+def _spread(key: Key, counts: Mapping[str, int], cards: int) -> bool:
+    return grid_position(key) is not None and counts.get(key[0], 0) >= cards

@@ -33,7 +33,7 @@ from daskasc.planner._check import check_memory
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
-from daskasc.planner._owners import assign_owners, users_of
+from daskasc.planner._owners import assign_owners, chunk_counts, grids, stored, users_of
 from daskasc.planner._place import PREFIX
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
@@ -161,13 +161,15 @@ class Planner:
         graph = _materialise(dsk, outputs, sizes)
         users = users_of(graph)
         located = sizes.located if sizes.names_with(f"{PREFIX}-") else None
-        owners = assign_owners(graph, self.cards, located)
+        grid = grids([*graph, *stored(graph)])
+        owners = assign_owners(graph, users, grid, self.cards, located)
         trees = [
             tree
             for tree in find_trees(graph, users, outputs)
             if all(leaf in owners for leaf in tree.leaves)
         ]
-        move_products(graph, trees, owners, settled.cards)
+        counts = chunk_counts(grid)
+        move_products(graph, trees, owners, counts, settled.cards)
         rewrite = _rewrite(trees, owners, settled)
         scans = [
             scan
@@ -179,7 +181,7 @@ class Planner:
         kept = {leaf for found in rewritten for leaf in found.leaves}
         if located is None:  # what a user has placed does not follow
             finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
-            owners.update(follow_results(graph, users, owners, finished, kept))
+            owners.update(follow_results(graph, users, owners, finished, kept, counts))
         graph = {**graph, **rewrite.tasks}
         for tree in trees:
             graph.update(tree.replaced)

@@ -57,6 +57,11 @@ def grids(keys: Iterable[Key]) -> dict[str, Grid]:
     }
 
 
+def chunk_counts(grid: Mapping[str, Grid]) -> dict[str, int]:
+    """Number of chunks of each array."""
+    return {name: math.prod(map(len, extent)) for name, extent in grid.items()}
+
+
 def flat_position(key: Key, grid: Mapping[str, Grid]) -> tuple[int, int] | None:
     """Number of a chunk in C order and number of chunks; None where the grid does not fit."""
     position = grid_position(key)
@@ -92,6 +97,8 @@ def topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
 
 def assign_owners(
     graph: Mapping[Key, GraphNode],
+    users: Mapping[Key, Set[Key]],
+    grid: Mapping[str, Grid],
     cards: int,
     located: Callable[[Key, Key], Key] | None = None,
 ) -> dict[Key, int]:
@@ -101,6 +108,10 @@ def assign_owners(
     ----------
     graph : mapping
         Materialised graph of task-spec nodes.
+    users : mapping
+        For each key the keys of the tasks that use it.
+    grid : mapping
+        Grid positions of the graph's arrays, and of those that it uses.
     cards : int
         Number of cards.
     located : callable, optional
@@ -116,12 +127,9 @@ def assign_owners(
     PlacementError
         A chunk was placed on a card beyond `cards`.
     """
-    # chunks that lie on the cards already
-    stored = {d for node in graph.values() for d in node.dependencies if d not in graph}
-    grid = grids([*graph, *stored])
-    sizes = {name: math.prod(len(span) for span in extent) for name, extent in grid.items()}
+    sizes = chunk_counts(grid)
     uses = _uses(graph)
-    homes = {key: card for key in stored if (card := residence(key, cards)) is not None}
+    homes = {key: card for key in stored(graph) if (card := residence(key, cards)) is not None}
     owners: dict[Key, int] = {}
     placed: set[Key] = set()
     order = list(topological(graph))
@@ -142,7 +150,7 @@ def assign_owners(
         if owner is not None:
             placed.add(key)
         else:
-            main = _main_input(node, homes, sizes)
+            main = main_input(node, homes, sizes)
             spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)
             if main is None or spread:
                 place = flat_position(key, grid)
@@ -151,8 +159,13 @@ def assign_owners(
                 owner = homes[main]
         if owner is not None:
             owners[key] = homes[key] = owner
-    _fetch_where_used(graph, reversed(order), owners, placed)
+    _fetch_where_used(graph, users, reversed(order), owners, placed)
     return owners
+
+
+def stored(graph: Mapping[Key, GraphNode]) -> set[Key]:
+    """Keys that a graph uses and does not have: chunks that lie on the cards already."""
+    return {d for node in graph.values() for d in node.dependencies if d not in graph}
 
 
 def _chosen(
@@ -174,6 +187,7 @@ def _chosen(
 
 def _fetch_where_used(
     graph: Mapping[Key, GraphNode],
+    users: Mapping[Key, Set[Key]],
     keys: Iterable[Key],
     owners: dict[Key, int],
     placed: set[Key],
@@ -182,7 +196,6 @@ def _fetch_where_used(
 
     That is: functions of ``dask.delayed`` that make a chunk, and what reads a placed chunk.
     """
-    users = users_of(graph)
     for key in keys:
         node = graph[key]
         if not isinstance(node, (Task, Alias)) or not users[key]:
@@ -223,7 +236,7 @@ def _is_halo(key: Key, node: GraphNode) -> bool:
     )
 
 
-def _main_input(
+def main_input(
     node: GraphNode, owners: Mapping[Key, int], sizes: Mapping[str, int]
 ) -> tuple[Any, ...] | None:
     """The input of the array with the most chunks; the first in grid order of several."""

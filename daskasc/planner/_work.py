@@ -121,11 +121,7 @@ class Estimate:
         known = self.sizes.chunk(key)
         if known is not None:
             return known
-        nbytes, shape = getattr(literal, "nbytes", 0), getattr(literal, "shape", None)
-        if shape is None or not hasattr(literal, "dtype"):
-            return Size(0)
-        held = int(nbytes) if type(literal).__module__ == "numpy" else 0
-        return Size(held, tuple(shape), literal.dtype.itemsize, source=literal)
+        return _literal_size(literal)
 
     def _call(self, node: Task, value: Callable[[Key], Size], known: Size | None) -> Step:
         inputs = [value(key) for key in node.dependencies]
@@ -244,13 +240,16 @@ def _plain(argument: Any, value: Callable[[Key], Size], as_size: bool = False) -
         return value(_key_of(argument))
     if isinstance(argument, DataNode):
         argument = argument.value
-    if not as_size:
-        return argument
-    shape, dtype = getattr(argument, "shape", None), getattr(argument, "dtype", None)
+    return _literal_size(argument) if as_size else argument
+
+
+def _literal_size(literal: Any) -> Size:
+    """Size of a value that stands in the graph; array-likes are read from, NumPy's are there."""
+    shape, dtype = getattr(literal, "shape", None), getattr(literal, "dtype", None)
     if shape is None or dtype is None:
         return Size(0)
-    held = int(argument.nbytes) if type(argument).__module__ == "numpy" else 0
-    return Size(held, tuple(shape), dtype.itemsize, source=argument)
+    held = int(literal.nbytes) if type(literal).__module__ == "numpy" else 0
+    return Size(held, tuple(shape), dtype.itemsize, source=literal)
 
 
 def _names(keys: Iterable[Key]) -> Iterator[Any]:
