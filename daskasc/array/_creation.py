@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +65,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if _dispatch.is_array(shape):
         shape = shape.tolist()
     sizes = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
-    numbers = tuple(int(n.__index__()) for n in sizes)
+    numbers = tuple(map(operator.index, sizes))
     if min(numbers, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
     return numbers
@@ -331,7 +332,8 @@ def eye(
     device: Any = None,
 ) -> Any:
     """As :func:`numpy.eye`."""
-    made = zeros((int(N), int(N if M is None else M)), _default(dtype))
+    rows = operator.index(N)
+    made = zeros((rows, rows if M is None else operator.index(M)), _default(dtype))
     made._t.diagonal(k).fill_(1)
     return made
 

@@ -188,6 +188,9 @@ def nan_to_num(
     tensor = tensor_of(x)
     if any(map(is_array, (nan, posinf, neginf))):
         raise NeedsHost("nan_to_num with arrays of values")
+    for value in (nan, posinf, neginf):
+        if isinstance(value, complex | np.complexfloating):
+            raise TypeError(f"{value!r} is complex; real and imaginary parts take real numbers")
     if tensor.dtype in COMPLEX:
         parts = [
             torch.nan_to_num(part, nan=float(nan), posinf=posinf, neginf=neginf)

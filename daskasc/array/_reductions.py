@@ -223,12 +223,18 @@ def initial_of(value: Any, dtype: Any) -> Any:
     return value_for(value, dtype)
 
 
-def combine(tensor: Any, initial: Any, ufunc: np.ufunc) -> Any:
-    """Result of a reduction and its ``initial=``."""
+def combine(tensor: Any, initial: Any, ufunc: np.ufunc, empty: bool = False) -> Any:
+    """Result of a reduction and its ``initial=``, which is all there is to one of no elements."""
     if initial is NO or initial is None:
         return tensor
-    first = wrap(initial_of(initial, tensor.dtype))
-    return _operators.apply(ufunc, (wrap(tensor), first))._t
+    first = initial_of(initial, tensor.dtype)
+    if empty:
+        return first.to(tensor.device).expand(tensor.shape).clone()
+    return _operators.apply(ufunc, (wrap(tensor), wrap(first)))._t
+
+
+def _is_negative_zero(value: Any) -> bool:
+    return isinstance(value, float) and not value and math.copysign(1.0, value) < 0
 
 
 @implements(np.sum)
@@ -247,10 +253,17 @@ def sum(
     kind = tensor.dtype
     if kind in FLOATS and dtype is None and out is None and where is NO and initial is NO:
         return wrap(sum_over(tensor, axes, kind))
-    tensor = masked(tensor, where, 0)
+    from_negative_zero = _is_negative_zero(initial)
+    tensor = masked(tensor, where, -0.0 if from_negative_zero and kind in FLOATS else 0)
     target = accumulator(kind, dtype, out)
-    total = sum_over(tensor, axes, target)
-    return finish(combine(total, initial, np.add), out)
+    total = combine(sum_over(tensor, axes, target), initial, np.add, axes.count(tensor) == 0)
+    if from_negative_zero and kind in FLOATS:
+        # torch's sums begin with 0, and of nothing but -0.0 NumPy's is -0.0
+        nothing = (tensor == 0) & torch.signbit(tensor)
+        if axes.axes:
+            nothing = torch.all(nothing, dim=axes.axes, keepdim=axes.keepdims)
+        total = total.masked_fill(nothing, -0.0)
+    return finish(total, out)
 
 
 @implements(np.prod)
@@ -265,9 +278,10 @@ def prod(
 ) -> Any:
     """As :func:`numpy.prod`."""
     tensor = masked(tensor_of(a), where, 1)
+    axes = Axes(axis, tensor.ndim, keepdims, True)
     target = accumulator(tensor.dtype, dtype, out)
-    total = sum_over(tensor, Axes(axis, tensor.ndim, keepdims, True), target, "prod")
-    return finish(combine(total, initial, np.multiply), out)
+    total = sum_over(tensor, axes, target, "prod")
+    return finish(combine(total, initial, np.multiply, axes.count(tensor) == 0), out)
 
 
 # -- any, all, counts

@@ -45,9 +45,13 @@ def value_for(value: Any, dtype: Any) -> Any:
 def copied(value: Any, dtype: Any) -> Any:
     """Tensor of a value that is copied under the casting rule "unsafe"; only integers have to fit.
 
+    None is NaN.
+
     This is how :func:`numpy.copyto` and :func:`numpy.full` convert.
     """
-    return value_for(value, dtype) if type(value) is int else _storage.tensor_of(value, dtype)
+    if value is None or type(value) is int:
+        return value_for(value, dtype)
+    return _storage.tensor_of(value, dtype)
 
 
 def check_safe(tensor: Any, dtype: np.dtype[Any]) -> None:

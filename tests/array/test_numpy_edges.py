@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import daskasc.array as xp
 from daskasc.array import from_numpy
 
 from .reference import check, up
@@ -173,3 +174,38 @@ def test_repetitions_of_tile(reps: Any) -> None:
 def test_polynomials_of_halves_are_refused_as_in_numpy() -> None:
     check(lambda a: np.polyfit(a, a, 1), np.arange(4, dtype="f2"))
     check(lambda a: np.polyfit(a.astype("f4"), a, 1), np.arange(4, dtype="f2"))
+
+
+@pytest.mark.parametrize("values", [[], [-0.0], [-0.0, -0.0], [-0.0, 0.0], [1.0, -1.0]])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_sums_that_begin_with_negative_zero(values, dtype):
+    x = np.array(values, dtype)
+    check(lambda a: np.sum(a, initial=-0.0), x)
+    check(lambda a: np.sum(a[None], axis=0, initial=-0.0), x)
+    check(lambda a: np.sum(a, initial=-0.0, where=np.zeros(x.shape, bool)), x)
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.prod])
+@pytest.mark.parametrize("initial", [np.inf, 2.0, 3])
+def test_reductions_of_nothing_are_their_beginning(reduce, initial):
+    check(lambda a: reduce(a, axis=0, initial=initial), np.ones((0, 2), "c16"))
+
+
+@pytest.mark.parametrize("option", ["nan", "posinf", "neginf"])
+@pytest.mark.parametrize("value", [1j, np.complex128(1 + 2j), np.complex64(1)])
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+def test_nan_to_num_takes_real_numbers(option, value, dtype):
+    x = np.array([1, np.nan, np.inf], dtype)
+    check(lambda a: np.nan_to_num(a, **{option: value}), x)
+
+
+@pytest.mark.parametrize("make", ["zeros", "ones", "empty", "eye", "identity"])
+def test_lengths_are_integers(make):
+    for namespace in (np, xp):
+        with pytest.raises(TypeError):
+            getattr(namespace, make)(2.5)
+
+
+def test_full_of_none_is_nan():
+    check(lambda a: np.full_like(a, None), np.ones(2))
+    check(lambda a: np.full_like(a, None), np.ones(2, "i4"))
