@@ -19,7 +19,7 @@ import dask.config
 from distributed.core import Status
 from distributed.deploy.local import LocalCluster
 
-from daskasc import config
+from daskasc import config, device
 from daskasc.cluster._environment import pre_spawn_environment, worker_environment
 from daskasc.cluster._nanny import CardNanny
 from daskasc.cluster._options import Cards, ClusterOptions
@@ -128,7 +128,12 @@ class LocalNPUCluster(LocalCluster):
                 self.options.device_memory_limit, capacity, name="device_memory_limit"
             )
         return SchedulerPlanner(
-            Planner(cards=self.cards.count, capacity=capacity, stored_limit=limit)
+            Planner(
+                cards=self.cards.count,
+                capacity=capacity,
+                stored_limit=limit,
+                padding=device.allocation_padding(self.cards.kind),
+            )
         )
 
     # -- starting --------------------------------------------------------------------------------

@@ -105,6 +105,15 @@ def count(kind: str) -> int:
     return min(nodes, len(visible)) if nodes else len(visible)
 
 
+def allocation_padding(kind: str) -> int:
+    """Bytes by which the caching allocator of a kind of card may round up one block.
+
+    torch's allocators hand out multiples of 512 bytes (``kMinBlockSize``), and torch_npu's adds 32
+    bytes to each before that. Stand-in cards count what was asked for.
+    """
+    return {"npu": 544, "cuda": 512}.get(kind, 0)
+
+
 def visibility_env(kind: str, card: int) -> dict[str, str]:
     """Environment that makes logical card `card` the only one of a process started with it.
 

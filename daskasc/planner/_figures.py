@@ -131,6 +131,7 @@ def figures(planned: Planned) -> Figures:
         (estimate.work, estimate.inputs),
         cards,
         planned.in_flight,
+        planned.planner.padding,
     )
     kinds: Counter[str] = Counter()
     chunks = [0] * cards

@@ -68,6 +68,8 @@ class Planner:
         Bytes of memory of a card; without it nothing is checked.
     stored_limit : int, optional
         Bytes of it for stored chunks, beyond which they are spilled.
+    padding : int, optional
+        Bytes by which the cards' allocator may round up one block of memory.
 
     Notes
     -----
@@ -95,6 +97,7 @@ class Planner:
     memory_check: str | None = None
     capacity: int | None = None
     stored_limit: int | None = None
+    padding: int = 0
 
     def __post_init__(self) -> None:
         if self.cards < 1:
@@ -111,6 +114,7 @@ class Planner:
             config.memory_check() if self.memory_check is None else self.memory_check,
             self.capacity,
             self.stored_limit,
+            self.padding,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -241,6 +241,7 @@ def _planner(cards: int | None, memory: float | str | None) -> Planner:
         cards if cards is not None else (open_one.cards if open_one else 1),
         capacity=capacity,
         stored_limit=limit,
+        padding=open_one.padding if open_one else 0,
     ).resolved()
 
 

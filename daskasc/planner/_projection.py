@@ -32,9 +32,14 @@ import numpy as np
 from dask._task_spec import Alias, GraphNode
 from dask.typing import Key
 
+from daskasc.planner._sizes import Size
 from daskasc.planner._work import Work
 
 Series = np.ndarray[tuple[int], np.dtype[np.int64]]
+# blocks of memory in a value of several arrays, such as the partials of a variance, and in the
+# scratch of a task: for rounding, so a few more or less do not matter
+_BLOCKS = 4
+_SCRATCH_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,8 @@ class Projection:
         :class:`~daskasc.planner._work.Estimate` finds them.
     cards, in_flight : int
         Number of cards; ranks that a card works on at a time.
+    padding : int
+        Bytes by which the cards' allocator may round up a block.
     """
 
     def __init__(
@@ -122,14 +129,15 @@ class Projection:
         ranks: Mapping[Key, float],
         gangs: Set[Key],
         outputs: Set[Key],
-        estimate: tuple[Mapping[Key, Work], Mapping[Key, object]],
+        estimate: tuple[Mapping[Key, Work], Mapping[Key, Size]],
         cards: int,
         in_flight: int,
+        padding: int = 0,
     ) -> None:
         self._graph, self._users, self._owners, self._ranks = graph, users, owners, ranks
         self._gangs, self._outputs, self._work = gangs, outputs, estimate[0]
         self._present = estimate[1]
-        self._cards, self._in_flight = cards, in_flight
+        self._cards, self._in_flight, self._padding = cards, in_flight, padding
         self._places = self._rank_places()
         self._done: dict[tuple[int, Key], float] = {}
         self._first = self._first_uses()
@@ -246,7 +254,7 @@ class Projection:
         # a task that no card owns may run on any, once all its arguments are there
         homes = range(self._cards) if owner is None else (owner,)
         arguments = sum(self._bytes(dependency) for dependency in self._graph[key].dependencies)
-        size, host_size = work.out.on_card, work.out.on_host
+        size, host_size = self._held(work.out), work.out.on_host
         if owner is not None and self._shares(owner, key):
             size = self._own_share(key, owner, size)
         for card in homes:
@@ -257,7 +265,8 @@ class Projection:
             host_books[card].hold(start, ends, host_size)
             if key in self._gangs:
                 end = int(min(self._positions(card), self._done_at(card, key)))
-            card_books[card].run(start, max(end, start + 1), work.scratch)
+            scratch = work.scratch + self._padding * _SCRATCH_BLOCKS if work.scratch else 0
+            card_books[card].run(start, max(end, start + 1), scratch)
             host_books[card].run(start, max(end, start + 1), max(0, work.host - host_size))
             need[card] = max(need[card], arguments + max(work.peak, size))
         if size:
@@ -283,7 +292,7 @@ class Projection:
             card_books[card].hold(start, max(start + 1.0, self._released(card, key)), nbytes)
 
     def _place_present(self, key: Key, card_books: list[_Books]) -> None:
-        nbytes = self._bytes(key)
+        nbytes = self._held(self._size(key))
         users = [user for user in self._users.get(key, ()) if user in self._owners]
         for card in {self._owners[user] for user in users}:
             # its other holders are outside this graph
@@ -292,8 +301,16 @@ class Projection:
     def _positions(self, card: int) -> int:
         return len(self._places[card]) + 1
 
+    def _size(self, key: Key) -> Size | None:
+        return self._work[key].out if key in self._work else self._present.get(key)
+
     def _bytes(self, key: Key) -> int:
-        if key in self._work:
-            return self._work[key].out.on_card
-        size = self._present.get(key)
-        return int(getattr(size, "on_card", 0))
+        size = self._size(key)
+        return 0 if size is None else size.on_card
+
+    def _held(self, size: Size | None) -> int:
+        """Bytes of a value on a card, as its allocator counts them."""
+        if size is None or not size.on_card:
+            return 0
+        blocks = _BLOCKS if size.shape is None else 1
+        return size.on_card + blocks * self._padding

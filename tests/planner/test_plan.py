@@ -118,6 +118,15 @@ def test_memory_and_spilling():
     assert spilling.peak_device_bytes < max(peak.total for peak in spilling.peaks)
 
 
+def test_blocks_of_memory_are_as_large_as_the_allocator_makes_them():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    chunk = 4 * 16 * 16 * 8
+    with dask.config.set(array_optimize=daskasc.Planner(4, padding=544)):
+        plan = daskasc.plan(da.sqrt(x * 2 + 1), persist=True)
+    assert [peak.stored for peak in plan.peaks] == [4 * (chunk + 544)] * 4
+    assert all(5 * (chunk + 544) <= peak.total < 5 * chunk + 16 * 544 for peak in plan.peaks)
+
+
 def test_text_and_html():
     plan = daskasc.plan(on_cards((64, 16), (4, 16)).mean(axis=0), cards=2)
     text, html = str(plan), plan._repr_html_()
