@@ -12,6 +12,8 @@ import dask
 import psutil
 import pytest
 
+from tests import forking
+
 SHARED_MEMORY = Path("/dev/shm")
 KINDS = ("cpu", "npu", "cuda")
 # seconds for a test whose workers load a card's software, which takes 10 s of a core each
@@ -49,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     kind = config.getoption("--device")
     os.environ["DASK_DASKASC__DEVICE"] = kind
     dask.config.set({"daskasc.device": kind})
+    forking.fork_workers(kind)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -81,15 +84,13 @@ def _children() -> dict[int, str]:
     found = {}
     for child in psutil.Process().children(recursive=True):
         try:
-            found[child.pid] = " ".join(child.cmdline())[:120] or child.name()
+            command = " ".join(child.cmdline())[:120] or child.name()
+            # Python's own helpers live as long as the process
+            if "resource_tracker" not in command and not forking.is_server(child):
+                found[child.pid] = command
         except psutil.Error:
             continue
     return found
-
-
-def _is_helper(command: str) -> bool:
-    """Python's own resource tracker and fork server live as long as the process."""
-    return "resource_tracker" in command or "forkserver" in command
 
 
 def _shared_memory() -> set[str]:
@@ -123,11 +124,7 @@ def nothing_left_behind():
     yield
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        left = {
-            pid: command
-            for pid, command in _children().items()
-            if pid not in children and not _is_helper(command)
-        }
+        left = {pid: command for pid, command in _children().items() if pid not in children}
         files = _shared_memory() - memory
         files -= _used_by_strangers(files) if files else set()
         alive = [

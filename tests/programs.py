@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # what torch_npu writes by itself
-_FOREIGN = re.compile(r"\[[WE]\d{4} |Warning: ASCEND_HOME_PATH|\[(ERROR|WARN)\] ")
+_FOREIGN = re.compile(r"(\[rank\d+\]:)?\[[WE]\d{4} |Warning: ASCEND_HOME_PATH|\[(ERROR|WARN)\] ")
 
 
 def environment() -> dict[str, str]:

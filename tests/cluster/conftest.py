@@ -1,8 +1,18 @@
+import dask
 import pytest
 
+from tests import forking
 
-@pytest.fixture(scope="session")
-def cluster2(tmp_path_factory):
+
+@pytest.fixture(scope="package", autouse=True)
+def spawned_workers():
+    """These tests are about starting: workers start as those of users' programs do."""
+    with dask.config.set({forking.METHOD: "spawn"}):
+        yield
+
+
+@pytest.fixture(scope="package")
+def cluster2(spawned_workers, tmp_path_factory):
     """Two cards, shared by this folder; nobody kills its workers."""
     from daskasc import LocalNPUCluster
 
