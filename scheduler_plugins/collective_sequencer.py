@@ -28,7 +28,6 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,6 +39,7 @@ from daskasc.errors import (
     CollectiveTimeoutError,
     GroupChangedError,
 )
+from scheduler_plugins._drives import Drive, Published
 from scheduler_plugins._group_keeper import GroupKeeper
 from scheduler_plugins._sequence import Epoch, GangPlan, Moved, contributor, disagreement
 from scheduler_plugins.chunk_placement import placement_of
@@ -55,30 +55,6 @@ _POLL = 0.01
 _MOVES = 20  # times that a gang looks for its partials anew before it gives up
 _REDOS = 5  # times that a lost result makes one barrier run again
 _AGAIN = {"status": "again"}
-
-
-@dataclass(eq=False)
-class _Drive:
-    """One gang on its way."""
-
-    plan: GangPlan
-    manifests: tuple[dict[str, Any], ...]
-    outcome: asyncio.Future[dict[str, Any]]
-    hold: int  # names what workers hold for this drive, as successive drives share the gang's id
-    task: asyncio.Task[None] | None = None
-    stamped: bool = False
-    abandoned: bool = False
-    prepared: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class _Published:
-    """A result that waits on its owner's worker."""
-
-    plan: GangPlan
-    epoch: int
-    seq: int
-    address: str
 
 
 class CollectiveSequencer(SchedulerPlugin):
@@ -97,9 +73,9 @@ class CollectiveSequencer(SchedulerPlugin):
     def __init__(self) -> None:
         self.counters: Counter[str] = Counter()
         self.log: deque[tuple[int, int, str, str]] = deque(maxlen=10_000)
-        self._drives: dict[Hashable, _Drive] = {}
+        self._drives: dict[Hashable, Drive] = {}
         self._ending: dict[Hashable, set[asyncio.Task[None]]] = {}
-        self._published: dict[Hashable, _Published] = {}
+        self._published: dict[Hashable, Published] = {}
         self._collects: dict[Hashable, Hashable] = {}
         self._redos: Counter[Hashable] = Counter()
         self._failures: Counter[Hashable] = Counter()
@@ -155,7 +131,7 @@ class CollectiveSequencer(SchedulerPlugin):
             drive = None
         if drive is None:
             outcome = asyncio.get_running_loop().create_future()
-            drive = _Drive(plan, tuple(manifests), outcome, next(self._holds))
+            drive = Drive(plan, tuple(manifests), outcome, next(self._holds))
             drive.outcome.add_done_callback(_retrieve)
             self._drives[key] = drive
             drive.task = asyncio.create_task(self._run(drive))
@@ -205,14 +181,15 @@ class CollectiveSequencer(SchedulerPlugin):
                 self._release_barrier(key, record.plan.collect_keys)
 
     def _release_barrier(self, key: Hashable, collect_keys: Sequence[Hashable]) -> None:
-        if not self._in_memory(key):
-            return
-        self.counters["redos"] += 1
-        # the other cards' collect tasks too, if they are done: only they keep the partials alive
-        again = [key, *filter(self._in_memory, collect_keys)]
-        self._scheduler.transitions(
-            dict.fromkeys(again, "released"), stimulus_id=f"{NAME}-{time.time()}"
-        )
+        if self._in_memory(key):
+            self.counters["redos"] += 1
+            # the other cards' collect tasks too, if they are done: only they keep partials alive
+            self._release([key, *collect_keys])
+
+    def _release(self, keys: Sequence[Hashable]) -> None:
+        """Have tasks run again whose results are there, as far as somebody waits for these."""
+        again = dict.fromkeys(filter(self._in_memory, keys), "released")
+        self._scheduler.transitions(again, stimulus_id=f"{NAME}-{time.time()}")
 
     def _in_memory(self, key: Hashable) -> bool:
         task = self._scheduler.tasks.get(key)
@@ -224,7 +201,7 @@ class CollectiveSequencer(SchedulerPlugin):
 
     # -- a drive
 
-    def _abandon(self, drive: _Drive) -> None:
+    def _abandon(self, drive: Drive) -> None:
         drive.abandoned = True
         key = drive.plan.barrier_key
         if self._drives.get(key) is drive:
@@ -236,7 +213,7 @@ class CollectiveSequencer(SchedulerPlugin):
             if not drive.stamped:
                 drive.task.cancel()
 
-    async def _run(self, drive: _Drive) -> None:
+    async def _run(self, drive: Drive) -> None:
         key = drive.plan.barrier_key
         try:
             # A stamped run of this gang that was abandoned must end before its successor starts.
@@ -267,7 +244,7 @@ class CollectiveSequencer(SchedulerPlugin):
                     del self._ending[key]
             self._let_go(drive)
 
-    async def _attempts(self, drive: _Drive) -> dict[str, Any]:
+    async def _attempts(self, drive: Drive) -> dict[str, Any]:
         plan = drive.plan
         problem = disagreement(plan.op, plan.members, drive.manifests)
         if problem:
@@ -300,7 +277,7 @@ class CollectiveSequencer(SchedulerPlugin):
             if drive.abandoned:
                 raise asyncio.CancelledError
 
-    async def _ready(self, drive: _Drive) -> tuple[Epoch, dict[int, str], str]:
+    async def _ready(self, drive: Drive) -> tuple[Epoch, dict[int, str], str]:
         """Locate the partials, get a group over their workers, and have them take hold."""
         plan = drive.plan
         deadline = time.monotonic() + self.keeper.timeout
@@ -310,6 +287,10 @@ class CollectiveSequencer(SchedulerPlugin):
                 break
             if computing:  # Dask, or the placement's deadline, brings this wait to an end
                 deadline = time.monotonic() + self.keeper.timeout
+            elif not drive.recalled:
+                # the barrier runs again for one card, whose neighbours were done with it
+                drive.recalled = True
+                self._release(drive.plan.collect_keys)
             elif time.monotonic() > deadline:
                 raise CollectiveTimeoutError(
                     f"collective {plan.id}: {', '.join(waiting) or 'its owner'} not there within "
@@ -343,7 +324,7 @@ class CollectiveSequencer(SchedulerPlugin):
                 raise Moved(f"worker {address}: {reply['message']}")
         return epoch, sources, owner
 
-    def _locate(self, drive: _Drive) -> tuple[dict[int, str], str | None, list[str], bool]:
+    def _locate(self, drive: Drive) -> tuple[dict[int, str], str | None, list[str], bool]:
         scheduler, placement = self._scheduler, placement_of(self._scheduler)
         group = self.keeper.members()
         sources: dict[int, str] = {}
@@ -376,7 +357,7 @@ class CollectiveSequencer(SchedulerPlugin):
         return sources, owner, waiting, computing or owner is None
 
     async def _execute(
-        self, drive: _Drive, epoch: Epoch, sources: dict[int, str], owner: str
+        self, drive: Drive, epoch: Epoch, sources: dict[int, str], owner: str
     ) -> dict[str, Any]:
         plan, book = drive.plan, self.keeper.book
         if not book.current or not book.current.in_flight:
@@ -401,7 +382,7 @@ class CollectiveSequencer(SchedulerPlugin):
         self._progress = time.monotonic()
         self.counters["gangs"] += 1
         self._failures.pop(plan.barrier_key, None)
-        record = _Published(plan, epoch.number, seq, owner)
+        record = Published(plan, epoch.number, seq, owner)
         if drive.abandoned:
             self._discard(record)
             raise asyncio.CancelledError
@@ -410,7 +391,7 @@ class CollectiveSequencer(SchedulerPlugin):
         return {"status": "done", "epoch": epoch.number, "seq": seq}
 
     async def _told(
-        self, epoch: Epoch, seq: int, drive: _Drive, sources: dict[int, str], owner: str
+        self, epoch: Epoch, seq: int, drive: Drive, sources: dict[int, str], owner: str
     ) -> list[dict[str, Any]]:
         """Tell all workers of the group to run a gang; fails as a whole with the epoch."""
         plan = drive.plan
@@ -470,12 +451,12 @@ class CollectiveSequencer(SchedulerPlugin):
 
     # -- results and holds on workers
 
-    def _discard(self, record: _Published) -> None:
+    def _discard(self, record: Published) -> None:
         self._collects.pop(record.plan.owner_collect_key, None)
         stamp = {"epoch": record.epoch, "seq": record.seq}
         self._tell(record.address, {"op": "daskasc-drop-result", "gang": record.plan.id, **stamp})
 
-    def _let_go(self, drive: _Drive) -> None:
+    def _let_go(self, drive: Drive) -> None:
         for address in drive.prepared:
             self._tell(address, {"op": "daskasc-let-go", "hold": drive.hold})
 

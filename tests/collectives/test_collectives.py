@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +34,10 @@ def run_one(client, found, make, *args):
 
 def tasks_of(prefix, dask_scheduler):
     return [key for key in dask_scheduler.tasks if key.startswith(prefix)]
+
+
+def in_memory(dask_scheduler):
+    return [str(task.key) for task in dask_scheduler.tasks.values() if task.state == "memory"]
 
 
 def check_empty(client):
@@ -192,6 +198,34 @@ def test_result_lost_before_collect_runs_the_collective_again(client, seconds):
     after = client.run_on_scheduler(stats)
     assert after["gangs"] == before.get("gangs", 0) + 2
     assert after["redos"] == before.get("redos", 0) + 1
+    check_empty(client)
+
+
+def finish_late(flag, result, *_):
+    wait_for(Path(flag).exists)
+    return result
+
+
+def lose(keys, dask_scheduler):
+    """Lose results as with a worker that held the only copies."""
+    lost = [key for key in keys if dask_scheduler.tasks[key].state == "memory"]
+    dask_scheduler.transitions(dict.fromkeys(lost, "released"), stimulus_id="test")
+
+
+@pytest.mark.parametrize("card", ALL)
+def test_a_card_that_collects_again_after_all_were_done(client, tmp_path, card):
+    flag = tmp_path / "go"
+    name = f"a{card}"
+    found = gang(name, ALL, 1, "sum")
+    graph = Graph(functools.partial(finish_late, str(flag)))
+    graph.add(found, numbers, name)
+    (future,) = graph.submit(client)
+    done = {str(key) for key in found.collect_keys}
+    wait_for(lambda: done <= set(client.run_on_scheduler(in_memory)))
+    client.run_on_scheduler(lose, [found.barrier_key, found.collect_keys[card]])
+    flag.touch()
+    np.testing.assert_array_equal(future.result(60), sum(numbers(name, c) for c in ALL))
+    del future
     check_empty(client)
 
 
