@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -18,6 +19,10 @@ SHARED_MEMORY = Path("/dev/shm")
 KINDS = ("cpu", "npu", "cuda")
 # seconds for a test whose workers load a card's software, which takes 10 s of a core each
 SLOW_START = 900
+# what the tests share until the first one takes a card itself
+SHARED = pytest.StashKey[contextlib.ExitStack]()
+# nannies and workers that do nothing need not look at their clocks 50 times a second
+QUIET = {"distributed.admin.tick.interval": "1s", "distributed.admin.tick.limit": "10s"}
 # fixtures by which a test's own process takes a card
 OWNING = frozenset({"arrays_on_the_card", "card"})
 # distributed keeps these for the life of the process, whatever is closed
@@ -50,24 +55,32 @@ def pytest_configure(config: pytest.Config) -> None:
     """Clusters of this process, and of those it starts, take cards of the wanted kind."""
     kind = config.getoption("--device")
     os.environ["DASK_DASKASC__DEVICE"] = kind
-    dask.config.set({"daskasc.device": kind})
-    forking.fork_workers(kind)
+    dask.config.set({"daskasc.device": kind, **QUIET})
+    config.stash[SHARED] = contextlib.ExitStack()
+    forking.fork_workers()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what ``-m hardware`` selects; tests that take a card themselves come last.
 
-    Those before them start clusters, and a cluster's parent must not hold a card.
+    Those before them start clusters, and a cluster's parent must not hold a card; nor need those
+    that come last share the cores with the workers of a cluster.
     """
     for item in items:
         if not any(item.get_closest_marker(name) for name in ("suite", "simcann")):
             item.add_marker("hardware")
+    items.sort(key=_takes_a_card)
     if config.getoption("--device") != "cpu":
-        items.sort(key=_takes_a_card)
         for item in items:
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(SLOW_START))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Close the shared cluster when its last test is over."""
+    if _takes_a_card(item):
+        item.config.stash[SHARED].close()
 
 
 def _takes_a_card(item: pytest.Item) -> bool:
@@ -143,16 +156,15 @@ def nothing_left_behind():
 
 
 @pytest.fixture(scope="session")
-def cluster4(tmp_path_factory):
-    """Four cards, shared by the whole session; nobody kills its workers."""
+def cluster4(pytestconfig, tmp_path_factory):
+    """Four cards, shared by all tests that take none themselves; nobody kills its workers."""
     from daskasc import LocalNPUCluster
 
-    with LocalNPUCluster(
-        n_workers=4,
-        dashboard_address=":0",
-        local_directory=str(tmp_path_factory.mktemp("cards")),
-    ) as cluster:
-        yield cluster
+    directory = tmp_path_factory.mktemp("cards")
+    with pytestconfig.stash[SHARED] as shared:
+        yield shared.enter_context(
+            LocalNPUCluster(n_workers=4, dashboard_address=":0", local_directory=str(directory))
+        )
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 A worker process that starts from nothing imports torch first: three seconds of a core, ten with
 torch_npu, for each of the hundreds of workers that the tests start. Here the fork server of
-`multiprocessing` imports it once and takes no card. Tests of what happens when a worker starts
+`multiprocessing` imports it once (`tests.forked`). Tests of what happens when a worker starts
 (``tests/cluster``, and every program that tests run) start processes as users' programs do.
 """
 
@@ -15,18 +15,15 @@ import dask
 import psutil
 
 METHOD = "distributed.worker.multiprocessing-method"
-_IMPORTED = ["distributed", "torch", "daskasc.array", "daskasc.registration", "zarr"]
 
 
-def fork_workers(kind: str) -> None:
+def fork_workers() -> None:
     """Let the nannies of this process fork their workers from now on."""
     from distributed.utils import get_mp_context
 
     dask.config.set({METHOD: "forkserver"})
     get_mp_context()  # names modules of its own, once
-    multiprocessing.set_forkserver_preload(_IMPORTED)
-    if kind != "npu":
-        os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    multiprocessing.set_forkserver_preload(["tests.forked"])
 
 
 def is_server(process: psutil.Process) -> bool:
