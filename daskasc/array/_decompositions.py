@@ -65,10 +65,11 @@ def _inexact(*values: Any) -> list[Any]:
     """Tensors of NumPy's common dtype for linear algebra."""
     tensors = [tensor_of(value) for value in values]
     double = np.dtype("f8")
-    given = [NUMPY[t.dtype] for t in tensors]
-    dtype = result(promote(*(double if dtype.kind in "iub" else dtype for dtype in given)))
-    if dtype.itemsize == 2:
-        raise TypeError(f"array type {dtype.name} is unsupported in linalg")
+    given = [double if (d := NUMPY[t.dtype]).kind in "iub" else d for t in tensors]
+    for dtype in given:
+        if dtype.itemsize == 2:
+            raise TypeError(f"array type {dtype.name} is unsupported in linalg")
+    dtype = result(promote(*given))
     return [cast(t, torch_dtype(dtype)) for t in tensors]
 
 
@@ -314,16 +315,14 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """As :func:`numpy.linalg.pinv`."""
-    (tensor,) = matrices(a)
+    given = tensor_of(a)
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
     elif rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    given = tensor_of(a)
-    if not math.prod(given.shape[-2:]):
+    if given.ndim > 1 and not math.prod(given.shape[-2:]):
         return wrap(given.new_empty((*given.shape[:-2], given.shape[-1], given.shape[-2])))
-    if hermitian:
-        (tensor,) = matrices(a, square=True)
+    (tensor,) = matrices(a, square=hermitian)
     u, s, vh = _factors(tensor, False, hermitian)
     if rcond is None:
         rcond = max(tensor.shape[-2:]) * torch.finfo(s.dtype).eps

@@ -72,6 +72,11 @@ class Flat:
                 f"flat[{place}] is one element; the value has {np.ndim(value)} axes. Give a "
                 "number, or take a slice"
             )
+        if not isinstance(self.base.dtype, np.dtypes.DateTime64DType | np.dtypes.TimeDelta64DType):
+            if isinstance(value, np.datetime64 | np.timedelta64):
+                raise ValueError(
+                    f"flat[{place}] is a number and {value!r} a time; assign .astype('int64')"
+                )
         try:
             _dispatch.call(np.put, (self.base, place, value), {})
         except (OverflowError, TypeError) as error:

@@ -142,6 +142,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
         raise ValueError("'order' must be either 'little' or 'big'")
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
+    tensor = tensor if tensor.ndim else tensor.reshape(1)
     number = normalize_axis(axis, tensor.ndim)
     bits = truth(tensor).movedim(number, -1).to(torch.int64)
     missing = -bits.shape[-1] % 8
@@ -186,7 +187,9 @@ def nan_to_num(
 ) -> Any:
     """As :func:`numpy.nan_to_num`."""
     tensor = tensor_of(x)
-    if any(map(is_array, (nan, posinf, neginf))):
+    if not (tensor.dtype in COMPLEX or tensor.dtype in FLOATS):
+        return wrap(tensor.clone()) if copy else x
+    if any(is_array(value) or np.ndim(value) for value in (nan, posinf, neginf)):
         raise NeedsHost("nan_to_num with arrays of values")
     for value in (nan, posinf, neginf):
         if isinstance(value, complex | np.complexfloating):
@@ -197,10 +200,8 @@ def nan_to_num(
             for part in (tensor.real, tensor.imag)
         ]
         found = wrap(torch.complex(*parts))
-    elif tensor.dtype in FLOATS:
-        found = wrap(torch.nan_to_num(tensor, nan=float(nan), posinf=posinf, neginf=neginf))
     else:
-        return wrap(tensor.clone()) if copy else x
+        found = wrap(torch.nan_to_num(tensor, nan=float(nan), posinf=posinf, neginf=neginf))
     if copy or not is_array(x):
         return found
     x[...] = found

@@ -107,8 +107,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     """As :func:`numpy.dot`."""
     left, right = tensor_of(a), tensor_of(b)
     if not left.ndim or not right.ndim:
-        result = _operators.apply(np.multiply, (wrap(left), wrap(right)))
-        return exactly(result, out)
+        found = _operators.apply(np.multiply, (wrap(left), wrap(right)))
+        # NumPy gives the dtypes of BLAS to it, but for arrays of more than two axes
+        for_blas = found.dtype.char in "fdFD" and found.ndim <= 2
+        return exactly(found, out) if for_blas else stored("multiply", found, out)
     if right.ndim == 1:
         if left.shape[-1] != right.shape[0]:
             raise ValueError(f"shapes {tuple(left.shape)} and {tuple(right.shape)} not aligned")
@@ -189,6 +191,23 @@ def _subscripts(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return ",".join(map(letters, lists)), arrays
 
 
+def _with_output(subscripts: str) -> str:
+    """Subscripts that name the output."""
+    text = subscripts.replace(" ", "")
+    if "->" in text:
+        return text
+    # NumPy sorts the free letters in alphabetical order, capitals first, as torch does not
+    letters = text.replace(",", "").replace("...", "")
+    free = sorted(c for c in set(letters) if letters.count(c) == 1)
+    return text + "->" + ("..." if "..." in text else "") + "".join(free)
+
+
+def _only_moves(text: str) -> bool:
+    """Whether nothing is summed: every letter of the one operand is in the output."""
+    given, wanted = text.split("->")[:2]
+    return set(given) <= set(wanted)
+
+
 @implements(np.einsum)
 def einsum(
     *operands: Any,
@@ -203,6 +222,9 @@ def einsum(
     if not isinstance(subscripts, str):
         subscripts, rest = _subscripts(operands)
     given = [tensor_of(x) for x in rest]
+    text = _with_output(subscripts)
+    if out is None and len(given) == 1 and _only_moves(text):
+        dtype = None  # NumPy gives a view, whatever dtype= says
     if out is not None and dtype is None and not optimize:
         # the dtype of out counts as an operand's
         dtype = promote(*(NUMPY[t.dtype] for t in given), target_of(out).dtype)
@@ -213,12 +235,6 @@ def einsum(
         # any product that is not 0 makes a sum that is not
         tensors = [tensor.to(torch.int64) for tensor in tensors]
     tensors = [twin(tensor) for tensor in tensors]
-    text = subscripts.replace(" ", "")
-    if "->" not in text:
-        # NumPy sorts the free letters in alphabetical order, capitals first, as torch does not
-        letters = text.replace(",", "").replace("...", "")
-        free = sorted(c for c in set(letters) if letters.count(c) == 1)
-        text += "->" + ("..." if "..." in text else "") + "".join(free)
     try:
         found = torch.einsum(text, *tensors)
     except RuntimeError as error:

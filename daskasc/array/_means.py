@@ -131,7 +131,9 @@ def var_over(
     kept = Axes(axes.axes, axes.ndim, True)
     centre = mean_over(tensor, kept, where, NUMPY[inner]) if mean is NO else tensor_of(mean)
     common = torch_dtype(promote(NUMPY[tensor.dtype], NUMPY[centre.dtype]))
-    if not (common in FLOATS or common in COMPLEX):
+    if common is torch.bool:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
+    if not (common in FLOATS or common in COMPLEX or inner is torch.bool):
         common = inner
     if common in _HALVES:
         common = torch.float32
@@ -219,8 +221,14 @@ def std(
     found, given, target = _variance(
         a, axis, dtype, out, _freedom(ddof, correction), keepdims, where, mean
     )
-    if target is None:
+    if target is None and (given in FLOATS or given in COMPLEX):
         return wrap(cast(torch.sqrt(found), given))
+    if target is None:
+        # a dtype= of integers: NumPy converts the root of one number, and refuses arrays
+        root = _operators.apply(np.sqrt, (wrap(cast(found, given)),))
+        if root.ndim:
+            _operators.check_output("sqrt", root.dtype, NUMPY[given])
+        return root.astype(NUMPY[given])
     root = _operators.apply(np.sqrt, (finish(found, target),))
     return _operators.store(np.sqrt, root, target)
 

@@ -96,6 +96,10 @@ def _nan_extreme(
         nothing = torch.all(nothing, dim=axes.axes, keepdim=axes.keepdims)
     if begins:
         nothing = nothing & torch.isnan(first)
+    if tensor.dtype in COMPLEX and not begins:
+        # of nothing but NaN the first one, whose other part may be a number
+        first = axes.unmerged(axes.merged(tensor)[..., 0]) if axes.axes else tensor
+        return finish(torch.where(nothing, first, found), out)
     return finish(found.masked_fill(nothing, math.nan), out)
 
 

@@ -16,7 +16,7 @@ from daskasc.array._dtypes import result as result_dtype
 from daskasc.array._reductions import NO, normalize_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._values import check_safe
+from daskasc.array._values import check_safe, value_for
 
 
 def _apply(ufunc: np.ufunc, *operands: Any) -> Any:
@@ -324,7 +324,8 @@ def _pad_constant(tensor: Any, widths: list[Any], values: list[Any]) -> Any:
                 continue
             shape = list(tensor.shape)
             shape[axis] = count
-            block = tensor_of(np.asarray(value), tensor.dtype).expand(shape)
+            fits = value_for if isinstance(value, float) else tensor_of
+            block = fits(np.asarray(value)[()], tensor.dtype).expand(shape)
             parts.insert(0 if at == 0 else len(parts), block)
         if len(parts) > 1:
             tensor = torch.cat(parts, dim=axis)

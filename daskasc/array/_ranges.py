@@ -328,8 +328,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
         tensor = tensor_of(value)
         if tensor.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if not tensor.numel():
-            tensor = tensor.to(torch.int64)
+        if not (tensor.numel() or is_array(value) or isinstance(value, np.ndarray)):
+            tensor = tensor.to(torch.int64)  # of an empty list, whose dtype says nothing
         if tensor.dtype is torch.bool:
             tensor = tensor.nonzero().reshape(-1)
         shape = [1] * len(args)
@@ -355,6 +355,6 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     column = array.astype(dtype)[:, None]
     made = creation.ones((array.shape[0], count), dtype)
     if count > 1:
-        powers = creation.ones((array.shape[0], count - 1), dtype) * column
-        made[:, 1:] = np.multiply.accumulate(powers, axis=1)
+        powers = column._t.expand(array.shape[0], count - 1)
+        made[:, 1:] = np.multiply.accumulate(wrap(powers), axis=1)
     return made if increasing else wrap(made._t.flip(1))

@@ -206,7 +206,10 @@ def sum_over(tensor: Any, axes: Axes, dtype: Any, kind: str = "sum") -> Any:
     signed = twin(tensor)
     if not axes.axes:
         # a sum begins with 0, so that no sum is -0.0
-        return tensor.clone() if kind == "prod" or signed is not tensor else tensor + 0
+        if kind == "prod" or signed is not tensor or dtype is torch.bool:
+            # and a product with 1, which leaves few infinities of complex numbers as they are
+            return tensor * torch.ones_like(tensor) if dtype in COMPLEX else tensor.clone()
+        return tensor + 0
     width = TWINS.get(dtype)  # torch would form sums of narrow integers in int64
     if kind == "sum":
         total = torch.sum(signed, dim=axes.axes, keepdim=axes.keepdims, dtype=width)
@@ -221,6 +224,22 @@ def initial_of(value: Any, dtype: Any) -> Any:
     """``initial=`` of a reduction as a tensor of torch dtype `dtype`; NumPy's errors otherwise."""
     check_element(value, NUMPY[dtype])
     return value_for(value, dtype)
+
+
+def check_start(function: str, tensor: Any, axes: Axes, initial: Any, where: Any) -> None:
+    """Raise NumPy's error for ``initial=None``, no start at all, where one is needed."""
+    if initial is not None:
+        return
+    if where is not NO and where is not True:
+        raise ValueError(
+            f"reduction operation '{function}' does not have an identity, so to use a where mask "
+            "one has to specify 'initial'"
+        )
+    if not tensor.numel() and 0 not in axes.kept(tensor):
+        raise ValueError(
+            f"zero-size array to reduction operation {function} which has no identity; "
+            "initial is None"
+        )
 
 
 def combine(tensor: Any, initial: Any, ufunc: np.ufunc, empty: bool = False) -> Any:
@@ -253,6 +272,7 @@ def sum(
     kind = tensor.dtype
     if kind in FLOATS and dtype is None and out is None and where is NO and initial is NO:
         return wrap(sum_over(tensor, axes, kind))
+    check_start("add", tensor, axes, initial, where)
     from_negative_zero = _is_negative_zero(initial)
     tensor = masked(tensor, where, -0.0 if from_negative_zero and kind in FLOATS else 0)
     target = accumulator(kind, dtype, out)
@@ -279,6 +299,7 @@ def prod(
     """As :func:`numpy.prod`."""
     tensor = masked(tensor_of(a), where, 1)
     axes = Axes(axis, tensor.ndim, keepdims, True)
+    check_start("multiply", tensor, axes, initial, where)
     target = accumulator(tensor.dtype, dtype, out)
     total = sum_over(tensor, axes, target, "prod")
     return finish(combine(total, initial, np.multiply, axes.count(tensor) == 0), out)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array._dispatch import implements
-from daskasc.array._dtypes import FLOATS, NUMPY, TWINS, cast, torch, twin
+from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, TWINS, cast, torch, twin
 from daskasc.array._nan_reductions import without_nan
 from daskasc.array._reductions import Axes, accumulator, finish, strict_axis
 from daskasc.array._storage import tensor_of
@@ -24,9 +24,32 @@ def _scan(tensor: Any, axis: Any, dtype: Any, out: Any, product: bool) -> Any:
     scanned = function(twin(values), dim=number, dtype=TWINS.get(target))
     if target in TWINS:
         scanned = scanned.view(target)
-    elif not product and target in FLOATS and values.shape[number]:
-        scanned = _signed_start(values, scanned, number)
+    elif values.shape[number]:
+        scanned = _started(values, scanned, number, product)
     return finish(cast(scanned, target), out)
+
+
+def _started(values: Any, scanned: Any, number: int, product: bool) -> Any:
+    """The scan as if it began with the first element; torch begins with 0 or 1."""
+    if values.dtype in FLOATS:
+        return scanned if product else _signed_start(values, scanned, number)
+    if values.dtype not in COMPLEX:
+        return scanned
+    if not product:
+        parts = (
+            _signed_start(getattr(values, part), getattr(scanned, part), number)
+            for part in ("real", "imag")
+        )
+        return torch.complex(*parts)
+    # 1 * (inf + 0j) would be inf + nan j
+    first = values.narrow(number, 0, 1)
+    if bool(torch.isfinite(torch.view_as_real(first)).all()):
+        scanned.narrow(number, 0, 1).copy_(first)
+        return scanned
+    steps = [first]
+    for i in range(1, values.shape[number]):
+        steps.append(steps[-1] * values.narrow(number, i, 1))
+    return torch.cat(steps, dim=number)
 
 
 def _signed_start(values: Any, scanned: Any, number: int) -> Any:

@@ -358,14 +358,37 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         edges, values = ranked[: edges.shape[0]], ranked[edges.shape[0] :].reshape(values.shape)
     edges, values = sortable(edges), sortable(values)
     if edges.dtype in FLOATS:
-        # NaN sorts last; torch compares it with nothing, so look for the infinity before it
+        # NaN sorts last; torch compares it with nothing, so search among infinities in its place
         usable = (~torch.isnan(edges)).sum()
+        edges = edges.masked_fill(torch.isnan(edges), math.inf)
         found = torch.searchsorted(edges.contiguous(), values.contiguous(), right=side == "right")
         total = torch.full_like(found, edges.shape[0])
         at_nan = total if side == "right" else usable.expand(found.shape)
         found = torch.where(torch.isnan(values), at_nan, torch.minimum(found, usable))
         return wrap(found)
     return wrap(torch.searchsorted(edges.contiguous(), values.contiguous(), right=side == "right"))
+
+
+def _rises(edges: Any) -> bool:
+    """Whether edges increase; as in NumPy the first two that differ say it for the others."""
+    earlier, later = edges[:-1]._t, edges[1:]._t
+    if not earlier.numel():
+        return True
+    first = torch.argmax((earlier != later).to(torch.int32))
+    up, down = earlier < later, earlier > later
+    nothing = torch.isnan(edges._t)
+    inside = nothing[:-1] & ~nothing[1:]
+    flags = [
+        up[first],
+        earlier[first] == later[first],
+        *map(torch.any, (up, down, nothing, inside)),
+    ]
+    starts, equal, rises, falls, has_nan, has_inside = torch.stack(flags).tolist()
+    if falls if starts else rises:
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    if has_inside or (has_nan and not starts):
+        raise ValueError("bins hold NaN; it is allowed at the end of increasing bins only")
+    return bool(starts or equal)
 
 
 @implements(np.digitize)
@@ -376,13 +399,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     edges = wrap(tensor_of(bins))
     if edges.ndim != 1:
         raise ValueError("object of too small depth for desired array")
-    later, earlier = edges[1:], edges[:-1]
-    ways = [np.all(later >= earlier), np.all(later <= earlier)]
-    rising, falling = np.stack(ways).tolist()
-    if not rising and not falling:
-        raise ValueError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
-    if rising:
+    if _rises(edges):
         return searchsorted(edges, x, side)
     found = searchsorted(edges[::-1], x, side)
     return wrap(edges.size - found._t)

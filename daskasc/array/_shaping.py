@@ -221,6 +221,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """As :func:`numpy.broadcast_to`."""
     tensor = tensor_of(array)
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if any(operator.index(n) < 0 for n in wanted):
+        raise ValueError(f"all elements of broadcast shape must be non-negative; found {wanted}")
     try:
         return wrap(freeze(tensor.expand(wanted)))
     except RuntimeError:

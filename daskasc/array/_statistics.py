@@ -37,7 +37,15 @@ def interp(
             )
             for part in ("real", "imag")
         ]
-        return wrap(torch.complex(*(part._t for part in parts)))
+        real, imaginary = (part._t for part in parts)
+        # a place that is no number makes the real part NaN, not the other
+        places = tensor_of(x, double)
+        if period is not None:
+            nowhere = ~torch.isfinite(places)
+        else:
+            nowhere = torch.isnan(places) & (tensor_of(xp).shape[0] > 1)
+        imaginary = imaginary.masked_fill(nowhere, 0)
+        return wrap(torch.complex(real, imaginary))
     for given in (x, xp):
         check_safe(tensor_of(given), np.dtype("f8"))
     places, knots, values = tensor_of(x, double), tensor_of(xp, double), cast(values, double)

@@ -167,6 +167,12 @@ def _tensor_of_nested(value: Any) -> Any:
 
 def stack(tensors: list[Any]) -> Any:
     """Stack tensors of equal shape under NumPy's common dtype."""
+    shapes = {tuple(t.shape) for t in tensors}
+    if len(shapes) > 1:
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous "
+            f"shape: its items have the shapes {', '.join(map(str, sorted(shapes)))}"
+        )
     dtype = torch_dtype(promote(*(NUMPY[t.dtype] for t in tensors)))
     return torch.stack([cast(t, dtype) for t in tensors])
 

@@ -33,7 +33,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     twin,
 )
-from daskasc.array._reductions import NO, Axes, finish, initial_of, truth
+from daskasc.array._reductions import NO, Axes, check_start, finish, initial_of, truth
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
 
@@ -143,7 +143,7 @@ def reduce(
         kwargs: dict[str, Any] = {"axis": axis, "out": out, "keepdims": keepdims}
         if dtype is not None:
             kwargs["dtype"] = dtype
-        if initial is not NO and initial is not None:
+        if initial is not NO and (initial is not None or ufunc in (np.add, np.multiply)):
             kwargs["initial"] = initial
         if where is not True:
             kwargs["where"] = where
@@ -165,6 +165,7 @@ def reduce(
     target = tensor.dtype
     if not all(tensor.shape[number] for number in axes.axes):
         shape = [1 if i in axes.axes else n for i, n in enumerate(tensor.shape)]
+        check_start(ufunc.__name__, tensor, axes, initial, NO)
         if initial is NO or initial is None:
             first = tensor_of(_identity(ufunc, target), target)  # -1 is all bits, unsigned too
         else:

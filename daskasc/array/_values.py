@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _storage
-from daskasc.array._dtypes import BFLOAT16, NUMPY, torch, torch_dtype
+from daskasc.array._dtypes import BFLOAT16, NUMPY, torch_dtype
 
 _SEQUENCES = (list, tuple)
 
@@ -32,7 +32,7 @@ def value_for(value: Any, dtype: Any) -> Any:
     kind = type(value)
     if kind in _SEQUENCES:
         if _storage.holds_array(value):
-            return torch.stack([value_for(item, dtype) for item in value])
+            return _storage.stack([value_for(item, dtype) for item in value])
         return _storage.tensor_of(_packed(value, _host(dtype)), dtype)
     if value is not None and not isinstance(value, int | float | complex | np.number | np.bool_):
         return _storage.tensor_of(value, dtype)

@@ -354,7 +354,7 @@ def small_differences() -> dict[str, str]:
 def test_small_differences() -> None:
     """Each row of the page's table, in its order."""
     x, dates = from_numpy(np.arange(6.0).reshape(2, 3)), np.array(["2020-01-01", "NaT"], "M8[D]")
-    assert len(small_differences()) == 9
+    assert len(small_differences()) == 16
     assert not np.equal(x, "a").any()
     assert np.not_equal(x, "a").all()
     with pytest.raises(TypeError, match="did not contain a loop"):
@@ -373,3 +373,23 @@ def test_small_differences() -> None:
     assert np.fft.fft(x, n=True).shape == (2, 1)
     with pytest.raises(TypeError):
         np.nditer(x)
+
+
+def test_small_differences_of_values_that_do_not_fit() -> None:
+    """The rows of the page's table where NumPy's value comes from its ways of computing."""
+    out = from_numpy(np.zeros((), "u4"))
+    assert int(np.max(from_numpy(np.array([-1, 5], "i4")), out=out)) == 5
+    assert float(np.quantile(from_numpy(np.array([-128, 4], "i1")), 0.5)) == -62
+    levels = [[0, 0.5, 1], [0.1, 0.2, 0.3]]
+    assert np.nanquantile(from_numpy(np.ones((4, 5, 6))), levels, axis=(0, 1)).shape == (2, 3, 6)
+    for bins in ([3, np.nan, 1], [1, np.nan], [1, 2, np.nan, 3]):
+        with pytest.raises(ValueError, match="NaN"):
+            np.digitize(from_numpy(np.ones(2)), bins)
+    bools = from_numpy(np.array([True, False]))
+    assert np.clip(bools, -300, np.uint64(7)).tolist() == [1, 0]
+    integers = from_numpy(np.arange(3))
+    for value, error in ((np.float64(1e300), OverflowError), (np.float64("nan"), ValueError)):
+        with pytest.raises(error):
+            np.put(integers, 0, value)
+    with pytest.raises(TypeError):
+        integers + range(3)

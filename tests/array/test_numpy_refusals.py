@@ -1,0 +1,86 @@
+"""What NumPy refuses or takes in small cases that torch decides otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import daskasc.array as xp
+
+from .reference import check
+
+pytestmark = pytest.mark.usefixtures("no_fallback")
+
+
+@pytest.mark.parametrize(
+    "reduce", [np.sum, np.prod, np.nansum, np.add.reduce, np.bitwise_or.reduce]
+)
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (3, 2)])
+def test_no_start_at_all(reduce: Any, shape: tuple[int, ...]) -> None:
+    x = np.ones(shape, "i4")
+    check(lambda a: reduce(a, axis=0, initial=None), x)
+    check(lambda a: np.sum(a, axis=0, initial=None, where=True), x)
+    check(lambda a: np.sum(a, axis=0, initial=None, where=False), x)
+
+
+def test_sums_over_no_axis_keep_their_dtype() -> None:
+    x = np.arange(6, dtype="u2").reshape(2, 3)
+    check(lambda a: np.sum(a, axis=(), dtype=bool), x)
+    check(lambda a: np.nansum(a, axis=(), dtype=bool, initial=2**40), x)
+    check(lambda a: np.add.reduce(a, axis=(), dtype=bool), x)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i4"])
+@pytest.mark.parametrize("given", ["?", "u1", "i8", "f4"])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_spreads_in_dtypes_of_integers(name: str, given: str, dtype: str) -> None:
+    x = np.arange(12).reshape(3, 4).astype(given)
+    function = getattr(np, name)
+    check(lambda a: function(a, dtype=dtype), x)
+    check(lambda a: function(a, axis=0, dtype=dtype), x)
+
+
+@pytest.mark.parametrize("value", [1j, [1.0], np.complex64(1)])
+def test_nan_to_num_looks_at_its_values_for_inexact_numbers_only(value: Any) -> None:
+    check(lambda a: np.nan_to_num(a, nan=value, posinf=value), np.array([1, 2]))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300, 2.5, (1.5, np.nan)])
+def test_values_of_pad_that_do_not_fit(value: Any, dtype: str) -> None:
+    check(lambda a: np.pad(a, 1, constant_values=value), np.arange(3, dtype=dtype))
+
+
+def test_shapes_that_are_none() -> None:
+    x = np.arange(4.0)
+    check(lambda a: np.broadcast_to(a, (-1,)), x)
+    check(lambda a: np.broadcast_to(a, (-1, 4)), x)
+    check(np.ix_, x[:0])
+    check(lambda a: np.packbits(a, axis=0), np.array(3))
+    array = xp.asarray(x)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        xp.array([array[0], [1.0, 2.0]])
+    with pytest.raises(ValueError, match="a time"):
+        array.flat[0] = np.datetime64(3, "D")
+
+
+@pytest.mark.parametrize("text", ["ij->ji", "ii->i", "ba", "ii", "ij->i"])
+@pytest.mark.parametrize("options", [{"dtype": "f8"}, {"dtype": "f8", "optimize": True}])
+def test_einsum_of_one_operand_that_sums_nothing_is_a_view(text: str, options: Any) -> None:
+    check(lambda a: np.einsum(text, a, **options), np.arange(9, dtype="i4").reshape(3, 3))
+
+
+@pytest.mark.parametrize("target", ["i4", "f4", "f8"])
+@pytest.mark.parametrize("given", ["i2", "f8"])
+def test_dot_with_a_number_casts_into_out_as_multiply_does(given: str, target: str) -> None:
+    x = np.arange(3, dtype=given)
+    check(lambda a, o: np.dot(a, a[1], out=o), x, np.zeros(3, target))
+
+
+def test_halves_are_refused_beside_other_dtypes() -> None:
+    half, whole = np.eye(2, dtype="f2"), np.eye(2)
+    check(np.linalg.solve, half, whole)
+    check(np.linalg.solve, whole, half)
+    check(lambda a: np.linalg.pinv(a[:0], hermitian=True), half)
