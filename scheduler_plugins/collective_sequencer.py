@@ -28,7 +28,6 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,8 +39,17 @@ from daskasc.errors import (
     CollectiveTimeoutError,
     GroupChangedError,
 )
+from scheduler_plugins._drive import Drive
 from scheduler_plugins._group_keeper import GroupKeeper
-from scheduler_plugins._sequence import Epoch, GangPlan, Moved, contributor, disagreement
+from scheduler_plugins._results import Published, ResultBook
+from scheduler_plugins._sequence import (
+    Epoch,
+    GangPlan,
+    Moved,
+    contributor,
+    disagreement,
+    order_of,
+)
 from scheduler_plugins.chunk_placement import placement_of
 
 if TYPE_CHECKING:
@@ -55,30 +63,6 @@ _POLL = 0.01
 _MOVES = 20  # times that a gang looks for its partials anew before it gives up
 _REDOS = 5  # times that a lost result makes one barrier run again
 _AGAIN = {"status": "again"}
-
-
-@dataclass(eq=False)
-class _Drive:
-    """One gang on its way."""
-
-    plan: GangPlan
-    manifests: tuple[dict[str, Any], ...]
-    outcome: asyncio.Future[dict[str, Any]]
-    hold: int  # names what workers hold for this drive, as successive drives share the gang's id
-    task: asyncio.Task[None] | None = None
-    stamped: bool = False
-    abandoned: bool = False
-    prepared: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class _Published:
-    """A result that waits on its owner's worker."""
-
-    plan: GangPlan
-    epoch: int
-    seq: int
-    address: str
 
 
 class CollectiveSequencer(SchedulerPlugin):
@@ -97,10 +81,9 @@ class CollectiveSequencer(SchedulerPlugin):
     def __init__(self) -> None:
         self.counters: Counter[str] = Counter()
         self.log: deque[tuple[int, int, str, str]] = deque(maxlen=10_000)
-        self._drives: dict[Hashable, _Drive] = {}
+        self._drives: dict[Hashable, Drive] = {}
         self._ending: dict[Hashable, set[asyncio.Task[None]]] = {}
-        self._published: dict[Hashable, _Published] = {}
-        self._collects: dict[Hashable, Hashable] = {}
+        self._results = ResultBook()
         self._redos: Counter[Hashable] = Counter()
         self._failures: Counter[Hashable] = Counter()
         self._holds = itertools.count()
@@ -130,7 +113,7 @@ class CollectiveSequencer(SchedulerPlugin):
             **dict(self.keeper.counters),
             "epoch": current.number if current else 0,
             "members": current.members if current else (),
-            "waiting_results": len(self._published),
+            "waiting_results": len(self._results),
             "running": len(self._drives),
             "log": list(self.log),
         }
@@ -155,7 +138,7 @@ class CollectiveSequencer(SchedulerPlugin):
             drive = None
         if drive is None:
             outcome = asyncio.get_running_loop().create_future()
-            drive = _Drive(plan, tuple(manifests), outcome, next(self._holds))
+            drive = Drive(plan, tuple(manifests), outcome, next(self._holds))
             drive.outcome.add_done_callback(_retrieve)
             self._drives[key] = drive
             drive.task = asyncio.create_task(self._run(drive))
@@ -166,13 +149,14 @@ class CollectiveSequencer(SchedulerPlugin):
     ) -> Any:
         """A result is not where its collect task looks for it: run the barrier again."""
         task = self._scheduler.tasks.get(barrier_key)
-        record = self._published.get(barrier_key)
+        record = self._results.get(barrier_key)
         if record is not None and (record.epoch, record.seq) != (epoch, seq):
             return _AGAIN
-        self._redos[barrier_key] += 1
-        if self._redos[barrier_key] > _REDOS:
-            return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
         if task is not None and task.state == "memory":
+            # several members of an exchange may miss theirs: what counts is the first to say so
+            self._redos[barrier_key] += 1
+            if self._redos[barrier_key] > _REDOS:
+                return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
             self._release_barrier(barrier_key, collect_keys)
         return _AGAIN
 
@@ -185,12 +169,12 @@ class CollectiveSequencer(SchedulerPlugin):
         drive = self._drives.get(key)
         if drive is not None and start == "processing" and finish not in ("processing", "memory"):
             self._abandon(drive)
-        if finish == "memory" and key in self._collects:
-            barrier_key = self._collects.pop(key)
-            self._published.pop(barrier_key, None)
-            self._redos.pop(barrier_key, None)
-        elif finish in ("released", "forgotten", "erred") and key in self._published:
-            self._discard(self._published.pop(key))
+        if finish == "memory":
+            barrier_key = self._results.taken(key)
+            if barrier_key is not None:
+                self._redos.pop(barrier_key, None)
+        elif finish in ("released", "forgotten", "erred"):
+            self._discard(self._results.pop(key))
         if finish == "forgotten":
             self._redos.pop(key, None)
             self._failures.pop(key, None)
@@ -198,11 +182,11 @@ class CollectiveSequencer(SchedulerPlugin):
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """Fail what the lost worker took part in; run barriers again whose results it held."""
         self.keeper.lost(worker)
-        for key, record in list(self._published.items()):
-            if record.address == worker:
-                del self._published[key]
-                self._collects.pop(record.plan.owner_collect_key, None)
-                self._release_barrier(key, record.plan.collect_keys)
+        for key in self._results.held_by(worker):
+            record = self._results.pop(key)
+            assert record is not None
+            self._discard(record)
+            self._release_barrier(key, record.plan.keepers)
 
     def _release_barrier(self, key: Hashable, collect_keys: Sequence[Hashable]) -> None:
         if not self._in_memory(key):
@@ -224,7 +208,7 @@ class CollectiveSequencer(SchedulerPlugin):
 
     # -- a drive
 
-    def _abandon(self, drive: _Drive) -> None:
+    def _abandon(self, drive: Drive) -> None:
         drive.abandoned = True
         key = drive.plan.barrier_key
         if self._drives.get(key) is drive:
@@ -236,7 +220,7 @@ class CollectiveSequencer(SchedulerPlugin):
             if not drive.stamped:
                 drive.task.cancel()
 
-    async def _run(self, drive: _Drive) -> None:
+    async def _run(self, drive: Drive) -> None:
         key = drive.plan.barrier_key
         try:
             # A stamped run of this gang that was abandoned must end before its successor starts.
@@ -267,7 +251,7 @@ class CollectiveSequencer(SchedulerPlugin):
                     del self._ending[key]
             self._let_go(drive)
 
-    async def _attempts(self, drive: _Drive) -> dict[str, Any]:
+    async def _attempts(self, drive: Drive) -> dict[str, Any]:
         plan = drive.plan
         problem = disagreement(plan.op, plan.members, drive.manifests)
         if problem:
@@ -280,10 +264,10 @@ class CollectiveSequencer(SchedulerPlugin):
                     f"daskasc.collectives.retries is {self.keeper.retries}; last: {last}"
                 )
             try:
-                epoch, sources, owner = await self._ready(drive)
+                epoch, sources, hosts = await self._ready(drive)
                 if not self.keeper.book.usable(epoch):
                     raise Moved("the group changed before the collective was stamped")
-                return await self._execute(drive, epoch, sources, owner)
+                return await self._execute(drive, epoch, sources, hosts)
             except Moved as moved:
                 moves += 1
                 if moves > _MOVES:
@@ -300,23 +284,23 @@ class CollectiveSequencer(SchedulerPlugin):
             if drive.abandoned:
                 raise asyncio.CancelledError
 
-    async def _ready(self, drive: _Drive) -> tuple[Epoch, dict[int, str], str]:
+    async def _ready(self, drive: Drive) -> tuple[Epoch, dict[int, str], dict[int, str]]:
         """Locate the partials, get a group over their workers, and have them take hold."""
         plan = drive.plan
         deadline = time.monotonic() + self.keeper.timeout
         while True:
-            sources, owner, waiting, computing = self._locate(drive)
-            if not waiting and owner is not None:
+            sources, hosts, waiting, computing = self._locate(drive)
+            if not waiting:
                 break
             if computing:  # Dask, or the placement's deadline, brings this wait to an end
                 deadline = time.monotonic() + self.keeper.timeout
             elif time.monotonic() > deadline:
                 raise CollectiveTimeoutError(
-                    f"collective {plan.id}: {', '.join(waiting) or 'its owner'} not there within "
+                    f"collective {plan.id}: {', '.join(waiting)} not there within "
                     f"{self.keeper.timeout:g} s (daskasc.collectives.timeout)"
                 )
             await asyncio.sleep(_POLL)
-        epoch = await self.keeper.ensure({*sources.values(), owner})
+        epoch = await self.keeper.ensure({*sources.values(), *hosts.values()})
         wanted: dict[str, list[int]] = {}
         for index, card in enumerate(plan.members):
             wanted.setdefault(sources[card], []).append(index)
@@ -341,9 +325,13 @@ class CollectiveSequencer(SchedulerPlugin):
                 raise CollectiveMismatchError(f"collective {plan.id}: {reply['message']}")
             if reply["status"] != "OK":
                 raise Moved(f"worker {address}: {reply['message']}")
-        return epoch, sources, owner
+        return epoch, sources, hosts
 
-    def _locate(self, drive: _Drive) -> tuple[dict[int, str], str | None, list[str], bool]:
+    def _locate(self, drive: Drive) -> tuple[dict[int, str], dict[int, str], list[str], bool]:
+        """Who brings in each partial and who takes each result; what is missing, and if for good.
+
+        Of a reduction only the owner takes one.
+        """
         scheduler, placement = self._scheduler, placement_of(self._scheduler)
         group = self.keeper.members()
         sources: dict[int, str] = {}
@@ -372,11 +360,18 @@ class CollectiveSequencer(SchedulerPlugin):
                     )
             else:
                 sources[card] = source
-        owner = placement.host(drive.plan.owner)
-        return sources, owner, waiting, computing or owner is None
+        hosts: dict[int, str] = {}
+        for card in {drive.plan.owner, *drive.plan.takers.values()}:
+            host = placement.host(card)
+            if host is None:
+                computing = True
+                waiting.append(f"the worker of card {card}")
+            else:
+                hosts[card] = host
+        return sources, hosts, waiting, computing
 
     async def _execute(
-        self, drive: _Drive, epoch: Epoch, sources: dict[int, str], owner: str
+        self, drive: Drive, epoch: Epoch, sources: dict[int, str], hosts: dict[int, str]
     ) -> dict[str, Any]:
         plan, book = drive.plan, self.keeper.book
         if not book.current or not book.current.in_flight:
@@ -385,7 +380,7 @@ class CollectiveSequencer(SchedulerPlugin):
         drive.stamped = True
         outcome = "failed"
         try:
-            replies = await self._told(epoch, seq, drive, sources, owner)
+            replies = await self._told(epoch, seq, drive, sources, hosts)
             outcome = replies[0]["status"]
             bad = [reply for reply in replies if reply["status"] != "OK"]
             if bad:
@@ -401,30 +396,30 @@ class CollectiveSequencer(SchedulerPlugin):
         self._progress = time.monotonic()
         self.counters["gangs"] += 1
         self._failures.pop(plan.barrier_key, None)
-        record = _Published(plan, epoch.number, seq, owner)
+        record = Published.of(plan, epoch.number, seq, hosts)
         if drive.abandoned:
             self._discard(record)
             raise asyncio.CancelledError
-        self._published[plan.barrier_key] = record
-        self._collects[plan.owner_collect_key] = plan.barrier_key
+        # what a task took from an earlier run is as good
+        done = {key: record.waiting.pop(key) for key in plan.takers if not self._wanted(key)}
+        self._discard(Published(plan, epoch.number, seq, done))
+        self._results.add(record)
         return {"status": "done", "epoch": epoch.number, "seq": seq}
 
     async def _told(
-        self, epoch: Epoch, seq: int, drive: _Drive, sources: dict[int, str], owner: str
+        self,
+        epoch: Epoch,
+        seq: int,
+        drive: Drive,
+        sources: dict[int, str],
+        hosts: dict[int, str],
     ) -> list[dict[str, Any]]:
         """Tell all workers of the group to run a gang; fails as a whole with the epoch."""
         plan = drive.plan
-        ranks = {address: rank for rank, address in enumerate(epoch.members)}
         order = {
-            "epoch": epoch.number,
+            **order_of(plan, epoch, sources, hosts),
             "seq": seq,
             "hold": drive.hold,
-            "gang": plan.id,
-            "op": plan.op,
-            "members": plan.members,
-            "partial_keys": plan.partial_keys,
-            "sources": [ranks[sources[card]] for card in plan.members],
-            "owner": ranks[owner],
             "manifests": drive.manifests,
         }
         calls = {
@@ -470,12 +465,18 @@ class CollectiveSequencer(SchedulerPlugin):
 
     # -- results and holds on workers
 
-    def _discard(self, record: _Published) -> None:
-        self._collects.pop(record.plan.owner_collect_key, None)
-        stamp = {"epoch": record.epoch, "seq": record.seq}
-        self._tell(record.address, {"op": "daskasc-drop-result", "gang": record.plan.id, **stamp})
+    def _discard(self, record: Published | None) -> None:
+        if record is None:
+            return
+        stamp = {"gang": record.plan.id, "epoch": record.epoch, "seq": record.seq}
+        for address, card in record.waiting.values():
+            self._tell(address, {"op": "daskasc-drop-result", "card": card, **stamp})
 
-    def _let_go(self, drive: _Drive) -> None:
+    def _wanted(self, key: Hashable) -> bool:
+        task = self._scheduler.tasks.get(key)
+        return task is not None and task.state not in ("memory", "erred", "forgotten")
+
+    def _let_go(self, drive: Drive) -> None:
         for address in drive.prepared:
             self._tell(address, {"op": "daskasc-let-go", "hold": drive.hold})
 
