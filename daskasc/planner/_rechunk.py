@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from daskasc.planner._optimize import Planner
 
 # An exchange takes about as long as this many transfers of a part for each card that is in it.
+# Seconds with and without one, stand-in cards: 2 cards, 4 parts a card 0.26 and 0.25, 8 parts 0.13
+# and 0.19, 128 parts 0.4 and 3.2; 4 cards, 3 parts 0.13 and 0.09, 6 parts 0.13 and 0.14, 96 parts
+# 0.27 and 1.67.
 WORTH = 4
 # Of all bytes, what has to change cards: the others are copied for nothing.
 SHARE = 0.25
