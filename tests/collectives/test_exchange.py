@@ -9,7 +9,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from daskasc.collectives import Cut, Gang, barrier, collect, deposit, receive, settle, stats
 from daskasc.errors import CollectiveError
-from tests.collectives.gangs import wait_for
+from tests.collectives.gangs import by_card, wait_for
 from tests.collectives.test_collectives import ALL, check_empty, forget_once, tasks_of
 
 NOTHING = Cut(((),) * len(ALL), 0, 0)
@@ -83,7 +83,7 @@ def test_every_member_gets_what_is_for_it(client, takers):
 def test_a_lost_result_makes_all_bring_their_items_again(client, seconds):
     name = f"lost{seconds}"
     before = client.run_on_scheduler(stats)
-    (address,) = client.run(lambda dask_worker: dask_worker.name == 2, workers=["2"])
+    address = by_card(client, lambda dask_worker: dask_worker.address)[2]
     client.run(forget_once, name, seconds, workers=[address])
     check(client.gather(submit(client, name, items)))
     after = client.run_on_scheduler(stats)
