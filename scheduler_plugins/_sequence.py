@@ -23,7 +23,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-OPERATIONS = ("gather", "sum", "prod", "min", "max")
+OPERATIONS = ("gather", "exchange", "sum", "prod", "min", "max")
 
 
 class Moved(Exception):
@@ -41,6 +41,8 @@ class GangPlan:
     partial_keys: tuple[Hashable, ...]
     barrier_key: Hashable
     collect_keys: tuple[Hashable, ...]
+    receive_keys: tuple[Hashable | None, ...] = ()
+    settle_key: Hashable | None = None
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> GangPlan:
@@ -53,12 +55,52 @@ class GangPlan:
             partial_keys=tuple(message["partial_keys"]),
             barrier_key=message["barrier_key"],
             collect_keys=tuple(message["collect_keys"]),
+            receive_keys=tuple(message.get("receive_keys", ())),
+            settle_key=message.get("settle_key"),
         )
 
     @property
-    def owner_collect_key(self) -> Hashable:
-        """Key of the task that takes the result."""
-        return self.collect_keys[self.members.index(self.owner)]
+    def keepers(self) -> tuple[Hashable, ...]:
+        """Keys of the tasks that keep partials until the collective is over."""
+        return (
+            self.collect_keys if self.settle_key is None else (*self.collect_keys, self.settle_key)
+        )
+
+    @property
+    def takers(self) -> dict[Hashable, int]:
+        """Keys of the tasks that take results, and the cards that these are for."""
+        if self.op == "exchange":
+            pairs = zip(self.receive_keys, self.members, strict=True)
+            return {key: card for key, card in pairs if key is not None}
+        return {self.collect_keys[self.members.index(self.owner)]: self.owner}
+
+
+def order_of(
+    plan: GangPlan, epoch: Epoch, sources: Mapping[int, str], hosts: Mapping[int, str]
+) -> dict[str, Any]:
+    """What workers are told of a gang, its stamp and manifests left out.
+
+    Parameters
+    ----------
+    plan : GangPlan
+        The gang.
+    epoch : Epoch
+        Its group, whose ranks stand for addresses.
+    sources, hosts : mapping of int to str
+        Worker that brings in each card's partial; that takes each card's result.
+    """
+    ranks = {address: rank for rank, address in enumerate(epoch.members)}
+    takers = set(plan.takers.values()) if plan.op == "exchange" else set()
+    return {
+        "epoch": epoch.number,
+        "gang": plan.id,
+        "op": plan.op,
+        "members": plan.members,
+        "partial_keys": plan.partial_keys,
+        "sources": [ranks[sources[card]] for card in plan.members],
+        "owner": ranks[hosts[plan.owner]],
+        "targets": [ranks[hosts[card]] if card in takers else -1 for card in plan.members],
+    }
 
 
 def disagreement(
@@ -69,7 +111,7 @@ def disagreement(
     Parameters
     ----------
     op : str
-        Partials of ``"gather"`` may differ; for all other operations they must be alike.
+        Partials of ``"gather"`` and ``"exchange"`` may differ; of all others they must be alike.
     members : iterable of int
         Cards, in the order of `manifests`.
     manifests : iterable of mapping
@@ -77,7 +119,7 @@ def disagreement(
     """
     if op not in OPERATIONS:
         return f"operation is {op!r}; allowed: {', '.join(OPERATIONS)}"
-    if op == "gather":
+    if op in ("gather", "exchange"):
         return None
     described = [(card, m["text"], _outline(m)) for card, m in zip(members, manifests, strict=True)]
     first_card, first_text, first_leaves = described[0]

@@ -39,9 +39,17 @@ from daskasc.errors import (
     CollectiveTimeoutError,
     GroupChangedError,
 )
-from scheduler_plugins._drives import Drive, Published
+from scheduler_plugins._drive import Drive
 from scheduler_plugins._group_keeper import GroupKeeper
-from scheduler_plugins._sequence import Epoch, GangPlan, Moved, contributor, disagreement
+from scheduler_plugins._results import Published, ResultBook
+from scheduler_plugins._sequence import (
+    Epoch,
+    GangPlan,
+    Moved,
+    contributor,
+    disagreement,
+    order_of,
+)
 from scheduler_plugins.chunk_placement import placement_of
 
 if TYPE_CHECKING:
@@ -75,8 +83,7 @@ class CollectiveSequencer(SchedulerPlugin):
         self.log: deque[tuple[int, int, str, str]] = deque(maxlen=10_000)
         self._drives: dict[Hashable, Drive] = {}
         self._ending: dict[Hashable, set[asyncio.Task[None]]] = {}
-        self._published: dict[Hashable, Published] = {}
-        self._collects: dict[Hashable, Hashable] = {}
+        self._results = ResultBook()
         self._redos: Counter[Hashable] = Counter()
         self._failures: Counter[Hashable] = Counter()
         self._holds = itertools.count()
@@ -106,7 +113,7 @@ class CollectiveSequencer(SchedulerPlugin):
             **dict(self.keeper.counters),
             "epoch": current.number if current else 0,
             "members": current.members if current else (),
-            "waiting_results": len(self._published),
+            "waiting_results": len(self._results),
             "running": len(self._drives),
             "log": list(self.log),
         }
@@ -123,7 +130,7 @@ class CollectiveSequencer(SchedulerPlugin):
         """
         plan = GangPlan.from_message(gang)
         key = plan.barrier_key
-        if not self._processing(key):
+        if self._state(key) != "processing":
             return _AGAIN
         drive = self._drives.get(key)
         if drive is not None and list(drive.manifests) != list(manifests):
@@ -142,13 +149,14 @@ class CollectiveSequencer(SchedulerPlugin):
     ) -> Any:
         """A result is not where its collect task looks for it: run the barrier again."""
         task = self._scheduler.tasks.get(barrier_key)
-        record = self._published.get(barrier_key)
+        record = self._results.get(barrier_key)
         if record is not None and (record.epoch, record.seq) != (epoch, seq):
             return _AGAIN
-        self._redos[barrier_key] += 1
-        if self._redos[barrier_key] > _REDOS:
-            return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
         if task is not None and task.state == "memory":
+            # several members of an exchange may miss theirs: what counts is the first to say so
+            self._redos[barrier_key] += 1
+            if self._redos[barrier_key] > _REDOS:
+                return {"status": "failed", "message": f"its result was lost {_REDOS} times"}
             self._release_barrier(barrier_key, collect_keys)
         return _AGAIN
 
@@ -161,12 +169,12 @@ class CollectiveSequencer(SchedulerPlugin):
         drive = self._drives.get(key)
         if drive is not None and start == "processing" and finish not in ("processing", "memory"):
             self._abandon(drive)
-        if finish == "memory" and key in self._collects:
-            barrier_key = self._collects.pop(key)
-            self._published.pop(barrier_key, None)
-            self._redos.pop(barrier_key, None)
-        elif finish in ("released", "forgotten", "erred") and key in self._published:
-            self._discard(self._published.pop(key))
+        if finish == "memory":
+            barrier_key = self._results.taken(key)
+            if barrier_key is not None:
+                self._redos.pop(barrier_key, None)
+        elif finish in ("released", "forgotten", "erred"):
+            self._discard(self._results.pop(key))
         if finish == "forgotten":
             self._redos.pop(key, None)
             self._failures.pop(key, None)
@@ -174,11 +182,11 @@ class CollectiveSequencer(SchedulerPlugin):
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """Fail what the lost worker took part in; run barriers again whose results it held."""
         self.keeper.lost(worker)
-        for key, record in list(self._published.items()):
-            if record.address == worker:
-                del self._published[key]
-                self._collects.pop(record.plan.owner_collect_key, None)
-                self._release_barrier(key, record.plan.collect_keys)
+        for key in self._results.held_by(worker):
+            record = self._results.pop(key)
+            assert record is not None
+            self._discard(record)
+            self._release_barrier(key, record.plan.keepers)
 
     def _release_barrier(self, key: Hashable, collect_keys: Sequence[Hashable]) -> None:
         if self._in_memory(key):
@@ -192,12 +200,11 @@ class CollectiveSequencer(SchedulerPlugin):
         self._scheduler.transitions(again, stimulus_id=f"{NAME}-{time.time()}")
 
     def _in_memory(self, key: Hashable) -> bool:
-        task = self._scheduler.tasks.get(key)
-        return task is not None and task.state == "memory"
+        return self._state(key) == "memory"
 
-    def _processing(self, key: Hashable) -> bool:
+    def _state(self, key: Hashable) -> str | None:
         task = self._scheduler.tasks.get(key)
-        return task is not None and task.state == "processing"
+        return None if task is None else task.state
 
     # -- a drive
 
@@ -257,10 +264,10 @@ class CollectiveSequencer(SchedulerPlugin):
                     f"daskasc.collectives.retries is {self.keeper.retries}; last: {last}"
                 )
             try:
-                epoch, sources, owner = await self._ready(drive)
+                epoch, sources, hosts = await self._ready(drive)
                 if not self.keeper.book.usable(epoch):
                     raise Moved("the group changed before the collective was stamped")
-                return await self._execute(drive, epoch, sources, owner)
+                return await self._execute(drive, epoch, sources, hosts)
             except Moved as moved:
                 moves += 1
                 if moves > _MOVES:
@@ -277,27 +284,27 @@ class CollectiveSequencer(SchedulerPlugin):
             if drive.abandoned:
                 raise asyncio.CancelledError
 
-    async def _ready(self, drive: Drive) -> tuple[Epoch, dict[int, str], str]:
+    async def _ready(self, drive: Drive) -> tuple[Epoch, dict[int, str], dict[int, str]]:
         """Locate the partials, get a group over their workers, and have them take hold."""
         plan = drive.plan
         deadline = time.monotonic() + self.keeper.timeout
         while True:
-            sources, owner, waiting, computing = self._locate(drive)
-            if not waiting and owner is not None:
+            sources, hosts, waiting, computing = self._locate(drive)
+            if not waiting:
                 break
             if computing:  # Dask, or the placement's deadline, brings this wait to an end
                 deadline = time.monotonic() + self.keeper.timeout
             elif not drive.recalled:
                 # the barrier runs again for one card, whose neighbours were done with it
                 drive.recalled = True
-                self._release(drive.plan.collect_keys)
+                self._release(drive.plan.keepers)
             elif time.monotonic() > deadline:
                 raise CollectiveTimeoutError(
-                    f"collective {plan.id}: {', '.join(waiting) or 'its owner'} not there within "
+                    f"collective {plan.id}: {', '.join(waiting)} not there within "
                     f"{self.keeper.timeout:g} s (daskasc.collectives.timeout)"
                 )
             await asyncio.sleep(_POLL)
-        epoch = await self.keeper.ensure({*sources.values(), owner})
+        epoch = await self.keeper.ensure({*sources.values(), *hosts.values()})
         wanted: dict[str, list[int]] = {}
         for index, card in enumerate(plan.members):
             wanted.setdefault(sources[card], []).append(index)
@@ -322,9 +329,13 @@ class CollectiveSequencer(SchedulerPlugin):
                 raise CollectiveMismatchError(f"collective {plan.id}: {reply['message']}")
             if reply["status"] != "OK":
                 raise Moved(f"worker {address}: {reply['message']}")
-        return epoch, sources, owner
+        return epoch, sources, hosts
 
-    def _locate(self, drive: Drive) -> tuple[dict[int, str], str | None, list[str], bool]:
+    def _locate(self, drive: Drive) -> tuple[dict[int, str], dict[int, str], list[str], bool]:
+        """Who brings in each partial and who takes each result; what is missing, and if for good.
+
+        Of a reduction only the owner takes one.
+        """
         scheduler, placement = self._scheduler, placement_of(self._scheduler)
         group = self.keeper.members()
         sources: dict[int, str] = {}
@@ -353,11 +364,18 @@ class CollectiveSequencer(SchedulerPlugin):
                     )
             else:
                 sources[card] = source
-        owner = placement.host(drive.plan.owner)
-        return sources, owner, waiting, computing or owner is None
+        hosts: dict[int, str] = {}
+        for card in {drive.plan.owner, *drive.plan.takers.values()}:
+            host = placement.host(card)
+            if host is None:
+                computing = True
+                waiting.append(f"the worker of card {card}")
+            else:
+                hosts[card] = host
+        return sources, hosts, waiting, computing
 
     async def _execute(
-        self, drive: Drive, epoch: Epoch, sources: dict[int, str], owner: str
+        self, drive: Drive, epoch: Epoch, sources: dict[int, str], hosts: dict[int, str]
     ) -> dict[str, Any]:
         plan, book = drive.plan, self.keeper.book
         if not book.current or not book.current.in_flight:
@@ -366,7 +384,7 @@ class CollectiveSequencer(SchedulerPlugin):
         drive.stamped = True
         outcome = "failed"
         try:
-            replies = await self._told(epoch, seq, drive, sources, owner)
+            replies = await self._told(epoch, seq, drive, sources, hosts)
             outcome = replies[0]["status"]
             bad = [reply for reply in replies if reply["status"] != "OK"]
             if bad:
@@ -382,30 +400,30 @@ class CollectiveSequencer(SchedulerPlugin):
         self._progress = time.monotonic()
         self.counters["gangs"] += 1
         self._failures.pop(plan.barrier_key, None)
-        record = Published(plan, epoch.number, seq, owner)
+        record = Published.of(plan, epoch.number, seq, hosts)
         if drive.abandoned:
             self._discard(record)
             raise asyncio.CancelledError
-        self._published[plan.barrier_key] = record
-        self._collects[plan.owner_collect_key] = plan.barrier_key
+        # what a task took from an earlier run is as good
+        done = {key: record.waiting.pop(key) for key in plan.takers if not self._wanted(key)}
+        self._discard(Published(plan, epoch.number, seq, done))
+        self._results.add(record)
         return {"status": "done", "epoch": epoch.number, "seq": seq}
 
     async def _told(
-        self, epoch: Epoch, seq: int, drive: Drive, sources: dict[int, str], owner: str
+        self,
+        epoch: Epoch,
+        seq: int,
+        drive: Drive,
+        sources: dict[int, str],
+        hosts: dict[int, str],
     ) -> list[dict[str, Any]]:
         """Tell all workers of the group to run a gang; fails as a whole with the epoch."""
         plan = drive.plan
-        ranks = {address: rank for rank, address in enumerate(epoch.members)}
         order = {
-            "epoch": epoch.number,
+            **order_of(plan, epoch, sources, hosts),
             "seq": seq,
             "hold": drive.hold,
-            "gang": plan.id,
-            "op": plan.op,
-            "members": plan.members,
-            "partial_keys": plan.partial_keys,
-            "sources": [ranks[sources[card]] for card in plan.members],
-            "owner": ranks[owner],
             "manifests": drive.manifests,
         }
         calls = {
@@ -451,10 +469,16 @@ class CollectiveSequencer(SchedulerPlugin):
 
     # -- results and holds on workers
 
-    def _discard(self, record: Published) -> None:
-        self._collects.pop(record.plan.owner_collect_key, None)
-        stamp = {"epoch": record.epoch, "seq": record.seq}
-        self._tell(record.address, {"op": "daskasc-drop-result", "gang": record.plan.id, **stamp})
+    def _discard(self, record: Published | None) -> None:
+        if record is None:
+            return
+        stamp = {"gang": record.plan.id, "epoch": record.epoch, "seq": record.seq}
+        for address, card in record.waiting.values():
+            self._tell(address, {"op": "daskasc-drop-result", "card": card, **stamp})
+
+    def _wanted(self, key: Hashable) -> bool:
+        task = self._scheduler.tasks.get(key)
+        return task is not None and task.state not in ("memory", "erred", "forgotten")
 
     def _let_go(self, drive: Drive) -> None:
         for address in drive.prepared:

@@ -1,19 +1,23 @@
 """Collective operations over cards, run in one order on all of them.
 
 The graph of one collective consists of :func:`deposit`, :func:`barrier` and :func:`collect` tasks
-around a :class:`Gang`; :mod:`scheduler_plugins.collective_sequencer` drives it, and each worker
-runs its part (installed by :func:`install`). Importing this package imports no torch, because the
-scheduler unpickles these names from graphs.
+around a :class:`Gang`, of an exchange :func:`settle` and :func:`receive` tasks too;
+:mod:`scheduler_plugins.collective_sequencer` drives it, and each worker runs its part (installed by
+:func:`install`). Importing this package imports no torch, because the scheduler unpickles these
+names from graphs.
 """
 
 from daskasc.collectives._gang import Gang, Stamp, Token
-from daskasc.collectives._tasks import barrier, collect, deposit
+from daskasc.collectives._parcels import Cut, Part, join, pack
+from daskasc.collectives._tasks import barrier, collect, deposit, receive, settle
 from daskasc.collectives._views import executed, stats
 from daskasc.collectives._worker import CollectivesPlugin, install
 
 __all__ = [
     "CollectivesPlugin",
+    "Cut",
     "Gang",
+    "Part",
     "Stamp",
     "Token",
     "barrier",
@@ -21,5 +25,9 @@ __all__ = [
     "deposit",
     "executed",
     "install",
+    "join",
+    "pack",
+    "receive",
+    "settle",
     "stats",
 ]

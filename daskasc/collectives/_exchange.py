@@ -8,12 +8,13 @@ Nothing is exchanged unless all members compare equal and are ready; so a worker
 step, or lacks memory for the buffers, leaves the group usable. Only an error after that point
 breaks the group.
 
-Two methods, chosen alike on all members from the order alone, and part of the digest:
+Three methods, chosen alike on all members from the order alone, and part of the digest:
 
 - ``all_reduce``: the library reduces; for exact dtypes (see :mod:`._support`), where every member
   of the group brings in a partial;
 - ``gather``: bytes of all partials go to the owner, where the collect task combines them in the
-  order of the cards, so that results depend neither on timing nor on the shape of a ring.
+  order of the cards, so that results depend neither on timing nor on the shape of a ring;
+- ``all_to_all``: each member brings in something for every member, see :mod:`._all_to_all`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskasc import config
 from daskasc.collectives import _manifest as manifest_of
+from daskasc.collectives._all_to_all import AllToAll
+from daskasc.collectives._leaves import bytes_of, on_card, rebuild, torch_of
 from daskasc.collectives._support import BOOLEAN_OPS, EXACT, supports_all_reduce
 from daskasc.errors import CollectiveError, CollectiveMismatchError
 
@@ -49,14 +50,26 @@ class Order:
     sources: tuple[int, ...]  # rank that brings in each member's partial
     owner: int  # rank
     manifests: tuple[dict[str, Any], ...]
+    targets: tuple[int, ...] = ()  # rank that gets each member's result of "exchange"; -1: none
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a worker has after a collective; `value` is None except on the owner."""
+    """What a worker has after a collective.
+
+    Attributes
+    ----------
+    reduced : bool
+        Whether the library has reduced the partials.
+    values : dict
+        On the owner its result, under None; of ``"exchange"`` the results of the members that this
+        worker receives for, by card.
+    received : int
+        Bytes.
+    """
 
     reduced: bool
-    value: Any
+    values: Mapping[int | None, Any]
     received: int
 
 
@@ -65,7 +78,9 @@ class RefusedError(CollectiveError):
 
 
 def choose_method(order: Order, size: int, library: str, reproducible: bool) -> str:
-    """``"all_reduce"`` or ``"gather"``; see the module's text."""
+    """``"all_reduce"``, ``"gather"`` or ``"all_to_all"``; see the module's text."""
+    if order.op == "exchange":
+        return "all_to_all"
     if order.op == "gather" or set(order.sources) != set(range(size)):
         return "gather"
     for kind, dtype, *_ in order.manifests[0]["leaves"]:
@@ -98,9 +113,9 @@ def run(group: Group, order: Order, partials: Mapping[int, Any]) -> Result:
     library = group.backend.collective_backend
     method = choose_method(order, group.size, library, config.reproducible())
     trouble: str | None = None
-    work: _AllReduce | _Gather | None = None
+    work: _AllReduce | _Gather | AllToAll | None = None
     try:
-        work = (_AllReduce if method == "all_reduce" else _Gather)(group, order, partials)
+        work = _METHODS[method](group, order, partials)
     except Exception as error:
         trouble = f"worker of rank {group.rank} could not prepare: {type(error).__name__}: {error}"
     _agree(group, order, method, trouble)
@@ -108,10 +123,8 @@ def run(group: Group, order: Order, partials: Mapping[int, Any]) -> Result:
     work.exchange()
     # The library only queues work on the card; nothing may be published before it is done.
     group.backend.synchronize()
-    if group.rank != order.owner:
-        return Result(work.reduced, None, work.received)
     try:
-        return Result(work.reduced, work.result(), work.received)
+        return Result(work.reduced, work.results(), work.received)
     except Exception as error:  # all members have left the exchange: the group is intact
         raise RefusedError(f"rebuilding the result: {type(error).__name__}: {error}") from error
 
@@ -119,7 +132,14 @@ def run(group: Group, order: Order, partials: Mapping[int, Any]) -> Result:
 def _agree(group: Group, order: Order, method: str, trouble: str | None) -> None:
     outlines = [manifest_of.outline(m) for m in order.manifests]
     digest = manifest_of.digest(
-        order.gang, order.op, method, order.members, order.sources, order.owner, outlines
+        order.gang,
+        order.op,
+        method,
+        order.members,
+        order.sources,
+        order.owner,
+        order.targets,
+        outlines,
     )
     mine = (order.epoch, order.seq, *digest)
     rows = group.compare((*mine, 0 if trouble else 1))
@@ -156,7 +176,7 @@ class _Gather:
                 _, leaves = manifest_of.flatten(partials[index])
                 for (offset, length), leaf in zip(row, leaves, strict=True):
                     if length:
-                        self.payload[offset : offset + length].copy_(_bytes_of(leaf))
+                        self.payload[offset : offset + length].copy_(bytes_of(leaf))
         else:
             missing = [i for i in self.indices[group.rank] if i not in partials]
             if missing:
@@ -170,17 +190,19 @@ class _Gather:
     def received(self) -> int:
         return sum(self.counts) if self.group.rank == self.order.owner else 0
 
-    def result(self) -> list[Any]:
+    def results(self) -> dict[int | None, Any]:
         group, order = self.group, self.order
+        if group.rank != order.owner:
+            return {}
         values: dict[int, Any] = {i: self.partials[i] for i in self.indices[group.rank]}
         start = 0
         for rank, row in enumerate(self.indices):
             if rank == order.owner:
                 continue
             for index, places in zip(row, self.places[rank], strict=True):
-                values[index] = _rebuild(order.manifests[index], self.buffer, start, places, group)
+                values[index] = rebuild(order.manifests[index], self.buffer, start, places, group)
             start += self.counts[rank]
-        return [values[i] for i in range(len(order.members))]
+        return {None: [values[i] for i in range(len(order.members))]}
 
 
 class _AllReduce:
@@ -200,18 +222,19 @@ class _AllReduce:
             if tensor.numel():
                 boolean = str(tensor.dtype) == "torch.bool"
                 op = BOOLEAN_OPS[self.order.op] if boolean else self.order.op
-                self.group.all_reduce(tensor.view(_torch().int8) if boolean else tensor, op)
+                self.group.all_reduce(tensor.view(torch_of().int8) if boolean else tensor, op)
                 self.received += tensor.numel() * tensor.element_size()
 
-    def result(self) -> Any:
-        return manifest_of.rebuild(
-            self.order.manifests[0], lambda index, _: _on_card(self.tensors[index])
-        )
+    def results(self) -> dict[int | None, Any]:
+        if self.group.rank != self.order.owner:
+            return {}
+        manifest = self.order.manifests[0]
+        return {None: manifest_of.rebuild(manifest, lambda i, _: on_card(self.tensors[i]))}
 
 
 def _reduced(op: str, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """Reduce the partials of one worker, exactly; always into memory of its own."""
-    torch = _torch()
+    torch = torch_of()
     total = tensors[0].contiguous().clone()
     boolean = total.dtype == torch.bool
     combine = {
@@ -225,50 +248,8 @@ def _reduced(op: str, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return total
 
 
-def _bytes_of(leaf: Any) -> torch.Tensor:
-    torch = _torch()
-    if manifest_of.is_device_array(leaf):
-        tensor = leaf.tensor.resolve_conj().resolve_neg().contiguous().reshape(-1)
-        return tensor.view(torch.uint8)
-    raw = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
-    return torch.from_numpy(raw if raw.flags.writeable else raw.copy())
-
-
-def _rebuild(
-    manifest: Mapping[str, Any],
-    buffer: torch.Tensor | None,
-    start: int,
-    places: Sequence[tuple[int, int]],
-    group: Group,
-) -> Any:
-    torch = _torch()
-
-    def make(index: int, leaf: Sequence[Any]) -> Any:
-        kind, dtype, shape, _ = leaf
-        offset, length = places[index]
-        raw = buffer[start + offset : start + offset + length] if buffer is not None else None
-        if kind == "device":
-            place = group.backend.torch_device
-            times = dtype if dtype.startswith(("datetime64", "timedelta64")) else None
-            target = torch.int64 if times else getattr(torch, dtype)
-            if not length or raw is None:
-                return _on_card(torch.empty(shape, dtype=target, device=place), times)
-            return _on_card(raw.view(target).reshape(tuple(shape)), times)
-        host = b"" if raw is None else raw.cpu().numpy().tobytes()
-        array = np.frombuffer(bytearray(host), dtype=dtype).reshape(shape)
-        return array[()] if kind == "scalar" else array
-
-    return manifest_of.rebuild(manifest, make)
-
-
-def _on_card(tensor: torch.Tensor, times: str | None = None) -> Any:
-    """Array around a tensor; of ticks if `times` is a dtype."""
-    from daskasc.array import AscendArray, TimeArray
-
-    return TimeArray(tensor, times) if times else AscendArray(tensor)
-
-
-def _torch() -> Any:
-    from daskasc import device
-
-    return device.torch()
+_METHODS: dict[str, type[_AllReduce] | type[_Gather] | type[AllToAll]] = {
+    "all_reduce": _AllReduce,
+    "gather": _Gather,
+    "all_to_all": AllToAll,
+}

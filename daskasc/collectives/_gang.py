@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-OPERATIONS = ("gather", "sum", "prod", "min", "max")
+OPERATIONS = ("gather", "exchange", "sum", "prod", "min", "max")
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,9 @@ class Gang:
     owner : int
         The member whose worker gets the result.
     op : str
-        ``"gather"`` (the result is the list of partials) or ``"sum"``, ``"prod"``, ``"min"``,
-        ``"max"`` (leaf by leaf).
+        ``"gather"`` (the result is the list of partials), ``"sum"``, ``"prod"``, ``"min"``,
+        ``"max"`` (leaf by leaf), or ``"exchange"`` (a partial is a list with an item for each
+        member; each member's result is the list of the items for it, in the order of the members).
     partial_keys : tuple of Hashable
         Keys of the partials, one a member.
     barrier_key : Hashable
@@ -32,6 +33,11 @@ class Gang:
         Keys of the collect tasks, one a member.
     cards : int
         Number of logical cards that the plan was made for.
+    receive_keys : tuple of Hashable
+        Of ``"exchange"``: keys of the tasks that take the results, one a member; None for members
+        that take nothing.
+    settle_key : Hashable, optional
+        Of ``"exchange"``: key of the task that joins the collect tasks.
     """
 
     id: str
@@ -42,6 +48,8 @@ class Gang:
     barrier_key: Hashable
     collect_keys: tuple[Hashable, ...]
     cards: int
+    receive_keys: tuple[Hashable | None, ...] = ()
+    settle_key: Hashable | None = None
 
     def __post_init__(self) -> None:
         if self.op not in OPERATIONS:
@@ -55,6 +63,11 @@ class Gang:
                 f"{len(self.members)} members have {len(self.partial_keys)} partial keys and "
                 f"{len(self.collect_keys)} collect keys; give one of each a member"
             )
+        if len(self.receive_keys) != (len(self.members) if self.op == "exchange" else 0):
+            raise ValueError(
+                f"{self.op} over {len(self.members)} members has {len(self.receive_keys)} receive "
+                "keys; give one a member for an exchange, none for all else"
+            )
 
     def message(self) -> dict[str, Any]:
         """Form in which the gang goes to the scheduler."""
@@ -66,6 +79,8 @@ class Gang:
             "partial_keys": self.partial_keys,
             "barrier_key": self.barrier_key,
             "collect_keys": self.collect_keys,
+            "receive_keys": self.receive_keys,
+            "settle_key": self.settle_key,
         }
 
 

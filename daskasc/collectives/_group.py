@@ -125,13 +125,33 @@ class Group:
         torch.Tensor
             On the owner the bytes of all ranks, one after the other; elsewhere empty.
         """
-        import torch.distributed as dist
-
-        is_owner = self.rank == owner
-        received = self.buffer(sum(counts) if is_owner else 0)
         sends = [0] * self.size
         sends[owner] = counts[self.rank]
-        dist.all_to_all_single(received, payload, counts if is_owner else [0] * self.size, sends)
+        return self.all_to_all(payload, sends, counts if self.rank == owner else [0] * self.size)
+
+    def all_to_all(
+        self, payload: torch.Tensor, sends: list[int], receives: list[int]
+    ) -> torch.Tensor:
+        """Send bytes to all members and receive some from all.
+
+        Parameters
+        ----------
+        payload : torch.Tensor
+            What this member sends, ordered by rank: uint8, on the card.
+        sends, receives : list of int
+            Bytes for each rank, and from each.
+
+        Returns
+        -------
+        torch.Tensor
+            The received bytes, ordered by rank.
+        """
+        if self.size == 1:
+            return payload
+        import torch.distributed as dist
+
+        received = self.buffer(sum(receives))
+        dist.all_to_all_single(received, payload, receives, sends)
         return received
 
     def buffer(self, size: int) -> torch.Tensor:
@@ -167,7 +187,14 @@ class Group:
             payload.fill_(self.rank + 1)
             received = self.send_to(owner, payload, counts)
             wanted = [rank + 1 for rank, n in enumerate(counts) for _ in range(n)]
-            self._check("exchanging", received.tolist(), wanted if owner == self.rank else [])
+            self._check("gathering", received.tolist(), wanted if owner == self.rank else [])
+        ranks = range(self.size)
+        payload = self.buffer(64 * self.size)
+        for other in ranks:
+            payload[64 * other : 64 * (other + 1)].fill_((7 * self.rank + other) % 251)
+        received = self.all_to_all(payload, [64] * self.size, [64] * self.size)
+        wanted = [(7 * other + self.rank) % 251 for other in ranks for _ in range(64)]
+        self._check("exchanging", received.tolist(), wanted)
 
     def _check(self, what: str, found: Any, expected: Any) -> None:
         if found != expected:

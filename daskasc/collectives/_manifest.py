@@ -82,6 +82,48 @@ def describe(value: Any) -> dict[str, Any]:
     }
 
 
+def items_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Manifests of the items of a list, from that of the list.
+
+    Raises
+    ------
+    CollectiveError
+        The value is no list.
+    """
+    skeleton = pickle.loads(manifest["skeleton"])
+    if isinstance(skeleton, int) or skeleton[0] != "list":
+        raise CollectiveError(f"an exchange takes lists, one item a member, not {manifest['text']}")
+    found = []
+    start = 0
+    for item in skeleton[1]:
+        number = _count(item)
+        found.append(
+            {
+                "text": _text(item),
+                "skeleton": pickle.dumps(_shifted(item, -start), protocol=4),
+                "leaves": tuple(manifest["leaves"][start : start + number]),
+            }
+        )
+        start += number
+    return found
+
+
+def _shifted(skeleton: Any, by: int) -> Any:
+    if isinstance(skeleton, int):
+        return skeleton + by
+    kind, items = skeleton
+    if kind == "dict":
+        return (kind, [(key, _shifted(item, by)) for key, item in items])
+    return (kind, [_shifted(item, by) for item in items])
+
+
+def _count(skeleton: Any) -> int:
+    if isinstance(skeleton, int):
+        return 1
+    kind, items = skeleton
+    return sum(_count(item[1] if kind == "dict" else item) for item in items)
+
+
 def _leaf(leaf: Any) -> tuple[str, str, tuple[int, ...], bytes]:
     if is_device_array(leaf):
         tensor = leaf.tensor

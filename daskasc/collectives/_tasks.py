@@ -1,7 +1,11 @@
-"""The three task functions of a collective.
+"""The task functions of a collective.
 
 None of them communicates by itself: ``deposit`` describes, ``barrier`` waits for the scheduler's
 sequencer, ``collect`` takes what the worker's collective thread has published.
+
+Of an exchange every member gets a result, which ``receive`` takes. There ``collect`` only keeps its
+card's partial alive until the collective is over, and ``settle`` joins these tasks: what one card
+lost can be had again only if all bring in their partials again.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from distributed.worker import secede
 
 from daskasc.collectives._gang import Gang, Stamp, Token
 from daskasc.collectives._manifest import describe, flatten, is_device_array, unflatten
+from daskasc.collectives._parcels import Cut, unpack
 from daskasc.collectives._worker import part_of
 from daskasc.errors import CollectiveError
 
@@ -86,7 +91,7 @@ def barrier(gang: Gang, *tokens: Token) -> Stamp:
 
 
 def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
-    """Take the result on the owner's card; None on all others.
+    """Take the result on the owner's card; None on all others, and on all cards of an exchange.
 
     `partial` is unused: the dependency keeps the partial alive until the collective is over.
 
@@ -97,26 +102,61 @@ def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
     Reschedule
         The result was lost with another worker; the collective runs again.
     """
-    if card != gang.owner:
+    if card != gang.owner or gang.op == "exchange":
         return None
+    reduced, value = _taken(gang, stamp, None)
+    if reduced or gang.op == "gather":
+        return value
+    return functools.reduce(functools.partial(combine, gang.op), value)
+
+
+def settle(*collected: None) -> None:
+    """Wait for the collect tasks of all members of an exchange."""
+
+
+def receive(stamp: Stamp, settled: None, gang: Gang, card: int, cut: Cut) -> list[list[Any]]:
+    """Take what an exchange brought to a card: for each member the pieces that it cut out.
+
+    Parameters
+    ----------
+    stamp : Stamp
+        Place of the finished exchange.
+    settled : None
+        What :func:`settle` gave; it keeps the members' partials within reach.
+    gang : Gang
+        The exchange.
+    card : int
+        The receiving card.
+    cut : Cut
+        The parts that each member has cut out for this card.
+
+    Raises
+    ------
+    CollectiveError
+        The result was lost too often.
+    Reschedule
+        The result was lost with another worker; the exchange runs again.
+    """
+    _, items = _taken(gang, stamp, card)
+    return unpack(cut, items)
+
+
+def _taken(gang: Gang, stamp: Stamp, card: int | None) -> tuple[bool, Any]:
     worker = get_worker()
-    found = part_of(worker).take(gang.id, stamp)
+    found = part_of(worker).take(gang.id, stamp, card)
     if found is None:
         answer = sync(
             worker.loop,
             worker.scheduler.daskasc_redo,
             barrier_key=gang.barrier_key,
-            collect_keys=gang.collect_keys,
+            collect_keys=[*gang.collect_keys, *filter(None, [gang.settle_key])],
             epoch=stamp.epoch,
             seq=stamp.seq,
         )
         if answer["status"] == "again":
             raise Reschedule
         raise CollectiveError(f"collective {gang.id}: {answer['message']}")
-    reduced, value = found
-    if reduced or gang.op == "gather":
-        return value
-    return functools.reduce(functools.partial(combine, gang.op), value)
+    return found
 
 
 def combine(op: str, left: Any, right: Any) -> Any:

@@ -71,7 +71,7 @@ class WorkerPart:
         self._broken: str | None = None
         self._store: Any = None
         self._held: dict[int, dict[Any, Any]] = {}
-        self._published: dict[str, tuple[int, int, bool, Any]] = {}
+        self._published: dict[tuple[str, int | None], tuple[int, int, bool, Any]] = {}
         self._lock = threading.Lock()  # results are published and taken by different threads
         worker.handlers.update(
             {
@@ -175,38 +175,36 @@ class WorkerPart:
             self._broken = f"{order.gang}: {type(error).__name__}: {error}"
             return {"status": "broken", "message": self._broken}
         self.log.append((order.epoch, order.seq, order.gang))
-        if group.rank == order.owner:
-            with self._lock:
-                self._published[order.gang] = (
-                    order.epoch,
-                    order.seq,
-                    result.reduced,
-                    result.value,
-                )
+        with self._lock:
+            for card, value in result.values.items():
+                place = (order.gang, card)
+                self._published[place] = (order.epoch, order.seq, result.reduced, value)
         _count(result.received)
         return {"status": "OK", "message": ""}
 
-    def take(self, gang: str, stamp: Stamp) -> tuple[bool, Any] | None:
+    def take(self, gang: str, stamp: Stamp, card: int | None = None) -> tuple[bool, Any] | None:
         """Result of a gang, and whether it is reduced already; None if it is not here.
 
-        A result is taken once. Thread-safe.
+        Of an exchange, `card` says whose result. A result is taken once. Thread-safe.
         """
         with self._lock:
-            found = self._published.get(gang)
+            found = self._published.get((gang, card))
             if found is None or found[:2] != (stamp.epoch, stamp.seq):
                 return None
-            del self._published[gang]
+            del self._published[gang, card]
         return found[2], found[3]
 
     def let_go(self, hold: int, **_: Any) -> None:
         """Forget partials that were taken hold of."""
         self._held.pop(hold, None)
 
-    def drop_result(self, gang: str, epoch: int, seq: int, **_: Any) -> None:
+    def drop_result(
+        self, gang: str, epoch: int, seq: int, card: int | None = None, **_: Any
+    ) -> None:
         """Forget a result that nobody will collect."""
         with self._lock:
-            if self._published.get(gang, (None, None))[:2] == (epoch, seq):
-                del self._published[gang]
+            if self._published.get((gang, card), (None, None))[:2] == (epoch, seq):
+                del self._published[gang, card]
 
     def waiting(self) -> dict[str, int]:
         """Numbers of partials and results held; both 0 when nothing runs."""

@@ -55,12 +55,15 @@ class Rewrite:
         Identifier of the collective that a task belongs to, for the tasks of collectives.
     results : set
         Tasks that have what was gathered over cards; what uses them comes in a later phase.
+    chunks : set
+        Tasks that make chunks of an array, unlike steps of a reduction.
     """
 
     tasks: dict[Key, GraphNode] = field(default_factory=dict)
     owners: dict[Key, int] = field(default_factory=dict)
     gangs: dict[Key, str] = field(default_factory=dict)
     results: set[Key] = field(default_factory=set)
+    chunks: set[Key] = field(default_factory=set)
 
     def add(self, key: Key, owner: int, task: GraphNode, gang: str | None = None) -> Key:
         """Add a task and return its key."""

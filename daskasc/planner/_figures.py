@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dask._task_spec import DataNode, Task
 from dask.typing import Key
 
-from daskasc.collectives import Gang, barrier
+from daskasc.collectives import Cut, Gang, barrier
 from daskasc.planner._owners import topological, users_of
 from daskasc.planner._projection import Peak, Projection
 from daskasc.planner._work import Estimate, Work
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Collective:
-    """Exchanges over the cards that one reduction needs.
+    """Exchanges over the cards that one reduction, or rechunking, needs.
 
     Attributes
     ----------
     name : str
-        Row of the table of reductions.
+        Row of the table of reductions, or ``rechunk``.
     operation : str
-        ``gather``, or the reducing operation.
+        ``gather``, ``exchange``, or the reducing operation.
     count : int
-        Number of exchanges: one an output chunk.
+        Number of exchanges: of a reduction one an output chunk, of a rechunked array one.
     nbytes : int
-        Bytes that cards other than the owner of the result contribute.
+        Bytes that come to a card from others.
     """
 
     name: str
@@ -107,7 +107,7 @@ def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
 def _sort(planned: Planned, key: Key) -> str:
     if key not in planned.owners:
         return "gather"
-    if key not in planned.rewrite.tasks:
+    if key not in planned.rewrite.tasks or key in planned.rewrite.chunks:
         return "chunk"
     several = key in planned.rewrite.gangs or any(
         dependency in planned.rewrite.gangs for dependency in planned.graph[key].dependencies
@@ -161,7 +161,7 @@ def figures(planned: Planned) -> Figures:
 def _kind(planned: Planned, key: Key, work: Work) -> str:
     if key in planned.rewrite.gangs:
         return "collective"
-    if key in planned.rewrite.tasks:
+    if key in planned.rewrite.tasks and key not in planned.rewrite.chunks:
         return "combine"
     if isinstance(planned.graph[key], DataNode):
         return "data"
@@ -178,14 +178,23 @@ def _collectives(planned: Planned, estimate: Estimate) -> tuple[Collective, ...]
             gang: Gang = node.args[0]
             which = (gang.id.rpartition("-")[0], gang.op)
             counts[which] += 1
-            nbytes[which] += sum(
-                estimate.size(partial).nbytes or 0
-                for card, partial in zip(gang.members, gang.partial_keys, strict=True)
-                if card != gang.owner
-            )
+            nbytes[which] += _crossing(planned, estimate, gang)
     return tuple(
         Collective(name, op, count, nbytes[name, op])
         for (name, op), count in sorted(counts.items())
+    )
+
+
+def _crossing(planned: Planned, estimate: Estimate, gang: Gang) -> int:
+    """Bytes that a collective brings to other cards."""
+    if gang.op == "exchange":
+        tasks = [planned.graph[partial] for partial in gang.partial_keys]
+        cuts: list[Cut] = [task.args[0] for task in tasks if isinstance(task, Task)]
+        return sum(cut.nbytes - cut.own for cut in cuts)
+    return sum(
+        estimate.size(partial).nbytes or 0
+        for card, partial in zip(gang.members, gang.partial_keys, strict=True)
+        if card != gang.owner
     )
 
 

@@ -29,15 +29,18 @@ from dask.utils import ensure_dict
 
 from daskasc import config
 from daskasc.errors import ConfigurationError
+from daskasc.planner._assemblies import find_assemblies
 from daskasc.planner._check import check_memory
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
 from daskasc.planner._owners import assign_owners, chunk_counts, grids, stored, users_of
 from daskasc.planner._place import PREFIX
+from daskasc.planner._rechunk import PIECES, write_exchanges
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
 from daskasc.planner._sizes import Sizes
+from daskasc.planner._steps import direct
 
 Graph = dict[Key, GraphNode]
 
@@ -166,7 +169,9 @@ class Planner:
         users = users_of(graph)
         located = sizes.located if sizes.names_with(f"{PREFIX}-") else None
         grid = grids([*graph, *stored(graph)])
-        owners = assign_owners(graph, users, grid, self.cards, located)
+        assemblies = find_assemblies(graph, sizes)
+        last = direct(assemblies, users, outputs, PIECES * self.cards)
+        owners = assign_owners(graph, users, grid, self.cards, located, assemblies, last.outputs)
         trees = [
             tree
             for tree in find_trees(graph, users, outputs)
@@ -183,6 +188,7 @@ class Planner:
         write_scans(scans, owners, settled.cards, settled.fan_in or 2, rewrite)
         rewritten: list[Tree | Scan] = [*trees, *scans]
         kept = {leaf for found in rewritten for leaf in found.leaves}
+        kept |= write_exchanges(assemblies, last, owners, sizes, settled, rewrite)
         if located is None:  # what a user has placed does not follow
             finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
             owners.update(follow_results(graph, users, owners, finished, kept, counts))
@@ -193,10 +199,11 @@ class Planner:
             for key in found.inner:
                 del graph[key]
         owners = {**owners, **rewrite.owners}
-        graph = _fuse(graph, outputs | kept | rewrite.tasks.keys(), owners)
+        steps = rewrite.tasks.keys() - rewrite.chunks
+        graph = _fuse(graph, outputs | kept | steps, owners)
         graph = cull(graph, outputs)
         results = {tree.key for tree in trees} | rewrite.results
-        order = ranks(graph, results, rewrite.tasks.keys())
+        order = ranks(graph, results, steps)
         return Planned(settled, outputs, graph, owners, rewrite, order, sizes)
 
 

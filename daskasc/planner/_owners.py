@@ -24,6 +24,7 @@ from typing import Any
 from dask._task_spec import Alias, DataNode, GraphNode, Task
 from dask.typing import Key
 
+from daskasc.planner._assemblies import Assemblies, Assembly
 from daskasc.planner._place import PREFIX, placements
 from daskasc.planner._recognise import grid_position
 from daskasc.topology import block_owner, residence
@@ -101,6 +102,8 @@ def assign_owners(
     grid: Mapping[str, Grid],
     cards: int,
     located: Callable[[Key, Key], Key] | None = None,
+    assemblies: Assemblies | None = None,
+    last: Mapping[Key, Assembly] | None = None,
 ) -> dict[Key, int]:
     """Owner of every task that has one.
 
@@ -116,6 +119,10 @@ def assign_owners(
         Number of cards.
     located : callable, optional
         Grid position of a step of a fused task, if the graph holds placed arrays.
+    assemblies : Assemblies, optional
+        Chunks that are put together out of parts of others.
+    last : mapping, optional
+        What some of them consist of without steps between.
 
     Returns
     -------
@@ -130,6 +137,7 @@ def assign_owners(
     sizes = chunk_counts(grid)
     uses = _uses(graph)
     homes = {key: card for key in stored(graph) if (card := residence(key, cards)) is not None}
+    outputs, cuts = ({}, {}) if assemblies is None else (assemblies.outputs, assemblies.cuts)
     owners: dict[Key, int] = {}
     placed: set[Key] = set()
     order = list(topological(graph))
@@ -137,7 +145,7 @@ def assign_owners(
         node = graph[key]
         if isinstance(node, DataNode):
             continue
-        if isinstance(node, Alias):
+        if isinstance(node, Alias) and key not in outputs:
             if node.target in homes:
                 owners[key] = homes[key] = homes[node.target]
             continue
@@ -149,6 +157,12 @@ def assign_owners(
         owner = _chosen(key, node, sizes, cards, located) if located is not None else None
         if owner is not None:
             placed.add(key)
+        elif key in outputs:
+            owner = (last or {}).get(key, outputs[key]).home(homes.get)
+            place = flat_position(key, grid) if owner is None else None
+            owner = owner if place is None else block_owner(*place, cards)
+        elif cuts.get(key) in homes:
+            owner = homes[cuts[key]]
         else:
             main = main_input(node, homes, sizes)
             spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tlz import curry
 
+from daskasc.collectives import Cut
 from daskasc.planner._place import Placed
 from daskasc.planner._reductions import COMPOSED
 from daskasc.planner._sizes import Size, array_size
@@ -48,7 +49,7 @@ _JOINS = (
 _GATHERS = ("finalize", "_dask_finalize", "_dask_postcompute", "_identity_cast")
 _UPLOADS = ("_upload", "from_numpy", "to_device", "asarray")
 _DOWNLOADS = ("_download", "asnumpy")
-_NO_DATA = ("deposit", "barrier")
+_NO_DATA = ("deposit", "barrier", "settle")
 _ELEMENTWISE = (
     "astype",
     "cumsum",
@@ -405,6 +406,12 @@ def _scanned(call: Call) -> Step:
     return Step(out, scratch=2 * smallest)
 
 
+def _parcel(call: Call) -> Step:
+    """Pieces that a card sends in an exchange, or got in one."""
+    (cut,) = [argument for argument in call.arguments if isinstance(argument, Cut)]
+    return Step(Size(cut.nbytes, None, 1, card=True))
+
+
 def _flox(function: Any) -> Rule | None:
     stages = (function.first, *function.funcs) if isinstance(function, COMPOSED) else (function,)
     bases = [unwrap(stage) for stage in stages]
@@ -455,6 +462,8 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_NO_DATA, _no_data),
     "_broadcast_trick_inner": _broadcast,
     "arg_leaf": _arg_leaf,
+    **dict.fromkeys(("pack", "receive"), _parcel),
+    "join": _elementwise,
     **dict.fromkeys(
         (
             "combine_node",

@@ -96,7 +96,7 @@ class Estimate:
     def _collected(self, node: Task, work: Work) -> Work:
         """The owner of a collective gets what all members brought in, the others nothing."""
         gang: Gang = node.args[2]
-        if node.args[3] != gang.owner:
+        if node.args[3] != gang.owner or gang.op == "exchange":
             return Work(Size(0))
         partials = [self.size(key) for key in gang.partial_keys]
         if gang.op != "gather":

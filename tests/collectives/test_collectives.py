@@ -178,12 +178,12 @@ def forget_once(name, seconds, dask_worker):
     part = part_of(dask_worker)
     take, lost = part.take, []
 
-    def losing(gang, stamp):
+    def losing(gang, stamp, card=None):
         if gang == name and not lost:
-            lost.append(take(gang, stamp))
+            lost.append(take(gang, stamp, card))
             time.sleep(seconds)
             return None
-        return take(gang, stamp)
+        return take(gang, stamp, card)
 
     part.take = losing
 

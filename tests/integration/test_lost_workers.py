@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from distributed import wait
 
 import daskasc
 from tests.integration.sources import made, traced, whole
@@ -121,6 +122,38 @@ def test_killed_inside_a_collective(cluster, tmp_path):
         assert stats["gangs"] == gangs + 1
         # every process that was inside the failed collective has been replaced
         assert not before & set(client.run(os.getpid).values())
+
+
+def pencils(folder):
+    return traced(CHUNKS, folder).rechunk((4 * CHUNKS, 1, 5))
+
+
+def test_killed_inside_an_exchange(cluster, tmp_path):
+    with cluster.get_client() as client:
+        flag, folder = tmp_path / "died", tmp_path / "made"
+        assert [one.operation for one in daskasc.plan(pencils(folder)).collectives] == ["exchange"]
+        victim = next(
+            address
+            for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()
+            if worker["id"] == 1
+        )
+        client.run(die_inside_the_next_collective, str(flag), workers=[victim])
+        future = client.compute(pencils(folder))
+        np.testing.assert_array_equal(future.result(timeout=240), whole(CHUNKS))
+        assert flag.exists()
+
+
+def test_killed_after_an_exchange(cluster, tmp_path):
+    with cluster.get_client() as client:
+        victim = pid_of_card(client, 1)
+        chunks = pencils(tmp_path / "made").persist()
+        wait(chunks, timeout=60)
+        before = client.run_on_scheduler(sequencer_stats)
+        os.kill(victim, signal.SIGKILL)
+        np.testing.assert_array_equal(chunks.compute(), whole(CHUNKS))
+        after = client.run_on_scheduler(sequencer_stats)
+        assert after["gangs"] > before["gangs"]
+        assert after["waiting_results"] == 0
 
 
 def sequencer_stats(dask_scheduler=None):

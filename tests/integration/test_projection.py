@@ -45,6 +45,7 @@ def contracted():
 COMPUTED = {
     **{name: over_all(name) for name in "sum max mean std nanmean nanstd argmax".split()},
     "sum along one chunk": lambda: source().sum(axis=1),
+    "rechunk and sum": lambda: source().rechunk((128, 16, 100)).sum(axis=1),
     "anomaly std": lambda: (source() - source().mean(axis=0)).std(axis=0),
     "map and sum": lambda: _mapped().sum(axis=0),
     "three reductions": lambda: [source().sum(0), (source() * 2).max(0), (source() - 1).min(0)],
@@ -61,6 +62,8 @@ PERSISTED = {
     "anomaly": lambda: source() - source().mean(axis=0),
     "rechunk": lambda: source().rechunk((128, 16, 100)),
     "rechunk and back": lambda: source().rechunk((128, 16, 100)).rechunk((4, 128, 100)),
+    "rechunk over a step": lambda: source().rechunk((1, 128, 100)).rechunk((128, 2, 100)),
+    "rechunk to blocks": lambda: source().rechunk((32, 32, 100)) + 1,
     "map_blocks": lambda: _mapped(),
     "stack": lambda: da.stack([source(), source() + 1]),
     "concatenate": lambda: da.concatenate([source(), source() + 1], axis=1),

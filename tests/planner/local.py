@@ -8,7 +8,8 @@ import dask
 from dask._task_spec import Task
 from dask.utils import ensure_dict
 
-from daskasc.collectives import barrier, collect, deposit
+from daskasc.collectives import barrier, collect, deposit, receive
+from daskasc.collectives._parcels import unpack
 
 
 def _reduced(op: str, values: list[Any]) -> Any:
@@ -26,18 +27,25 @@ def _reduced(op: str, values: list[Any]) -> Any:
 
 
 def _barrier(gang: Any, *partials: Any) -> Any:
-    return list(partials) if gang.op == "gather" else _reduced(gang.op, list(partials))
+    return (
+        list(partials) if gang.op in ("gather", "exchange") else _reduced(gang.op, list(partials))
+    )
 
 
 def _collect(result: Any, partial: Any, gang: Any, card: int) -> Any:
-    return result if card == gang.owner else None
+    return result if card == gang.owner and gang.op != "exchange" else None
+
+
+def _receive(partials: Any, settled: None, gang: Any, card: int, cut: Any) -> Any:
+    place = gang.members.index(card)
+    return unpack(cut, [partial[place] for partial in partials])
 
 
 def _deposit(partial: Any, gang: Any, card: int) -> Any:
     return partial
 
 
-SUBSTITUTES = {deposit: _deposit, barrier: _barrier, collect: _collect}
+SUBSTITUTES = {deposit: _deposit, barrier: _barrier, collect: _collect, receive: _receive}
 
 
 def run_locally(graph: Any, keys: list[Any]) -> list[Any]:

@@ -107,5 +107,5 @@ def test_plan_from_message():
             "collect_keys": ["c0", "c2"],
         }
     )
-    assert plan.owner_collect_key == "c2"
+    assert plan.takers == {"c2": 2}
     assert plan.partial_keys == ("p0", ("p", 1))

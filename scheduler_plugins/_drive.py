@@ -1,4 +1,4 @@
-"""Collectives on their way, and results that wait to be collected."""
+"""A collective on its way through the sequencer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,3 @@ class Drive:
     abandoned: bool = False
     recalled: bool = False  # whether released partials have been asked for again
     prepared: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True)
-class Published:
-    """A result that waits on its owner's worker."""
-
-    plan: GangPlan
-    epoch: int
-    seq: int
-    address: str
