@@ -6,6 +6,8 @@ take one message string, so they survive pickling between worker, scheduler and 
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 
 class DaskascError(Exception):
     """Base of all errors of daskasc."""
@@ -66,8 +68,9 @@ class CollectiveMismatchError(CollectiveError):
 class CollectiveTimeoutError(CollectiveError, TimeoutError):
     """A collective, or the forming of its group, took longer than its limit."""
 
-    # of the two bases' this is the one that fits its memory; tblib's unpickling calls it by name
-    __new__ = TimeoutError.__new__
+    def __new__(cls, *args: Any) -> Self:
+        """Of its bases' this is the one that fits its memory; tblib calls it by name."""
+        return TimeoutError.__new__(cls, *args)
 
 
 class GroupChangedError(CollectiveError):

@@ -189,22 +189,18 @@ class CollectiveSequencer(SchedulerPlugin):
             self._release_barrier(key, record.plan.keepers)
 
     def _release_barrier(self, key: Hashable, collect_keys: Sequence[Hashable]) -> None:
-        if self._in_memory(key):
+        if self._state(key) == "memory":
             self.counters["redos"] += 1
             # the other cards' collect tasks too, if they are done: only they keep partials alive
             self._release([key, *collect_keys])
 
     def _release(self, keys: Sequence[Hashable]) -> None:
         """Have tasks run again whose results are there, as far as somebody waits for these."""
-        again = dict.fromkeys(filter(self._in_memory, keys), "released")
+        again = dict.fromkeys((k for k in keys if self._state(k) == "memory"), "released")
         self._scheduler.transitions(again, stimulus_id=f"{NAME}-{time.time()}")
 
-    def _in_memory(self, key: Hashable) -> bool:
-        return self._state(key) == "memory"
-
     def _state(self, key: Hashable) -> str | None:
-        task = self._scheduler.tasks.get(key)
-        return None if task is None else task.state
+        return getattr(self._scheduler.tasks.get(key), "state", None)
 
     # -- a drive
 
@@ -294,8 +290,7 @@ class CollectiveSequencer(SchedulerPlugin):
                 break
             if computing:  # Dask, or the placement's deadline, brings this wait to an end
                 deadline = time.monotonic() + self.keeper.timeout
-            elif not drive.recalled:
-                # the barrier runs again for one card, whose neighbours were done with it
+            elif not drive.recalled:  # it runs again for one card, and its neighbours were done
                 drive.recalled = True
                 self._release(drive.plan.keepers)
             elif time.monotonic() > deadline:
