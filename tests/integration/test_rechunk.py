@@ -106,7 +106,7 @@ def test_what_follows(client):
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
-def test_bytes_and_memory(client):
+def test_bytes_and_memory(client, card_kind):
     cluster = client.cluster
     cards = cluster.planner.planner.cards
     x = np.random.default_rng(2).normal(size=(64, 64, 50)).astype("f4")
@@ -124,8 +124,10 @@ def test_bytes_and_memory(client):
     assert plan.bytes_between_cards == crossing
     assert report.bytes_between_cards <= 1.01 * crossing
     share = x.nbytes // cards
-    # packing takes the chunks and a buffer, the exchange two buffers, then chunks come from one
-    assert max(report.peak_device_bytes) <= 2 * share + 4 * share // 16 + 1000
+    if card_kind == "cpu":
+        # packing takes the chunks and a buffer, the exchange two buffers, then chunks come from
+        # one; other cards let go of a buffer when their stream has passed it
+        assert max(report.peak_device_bytes) <= 2 * share + 4 * share // 16 + 1000
     assert max(report.peak_device_bytes) <= plan.peak_device_bytes
     del running
 
