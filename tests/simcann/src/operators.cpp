@@ -320,6 +320,9 @@ class Call {
     at::Tensor source = saturated(found.is_non_overlapping_and_dense() ? found : found.contiguous());
     at::Tensor made =
         at::empty_strided(source.sizes(), source.strides(), source.options().device(device()));
+    // another thread may have let go of this memory while a copy to it was in the task queue: that
+    // has to be handed over first, as operators that go through the task queue come behind it
+    stream_ = c10_npu::getCurrentNPUStream(device().index()).stream();
     size_t bytes = static_cast<size_t>(source.numel()) * source.element_size();
     if (bytes)
       simcann::queue(stream_, [to = made.mutable_data_ptr(), keep = made.storage(), source, bytes] {
