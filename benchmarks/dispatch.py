@@ -103,7 +103,6 @@ class Least:
     """
 
     __slots__ = ("tensor",)
-    __array_priority__ = 1.0
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor

@@ -148,11 +148,10 @@ class CollectiveSequencer(SchedulerPlugin):
         self, barrier_key: Hashable, collect_keys: Sequence[Hashable], epoch: int, seq: int
     ) -> Any:
         """A result is not where its collect task looks for it: run the barrier again."""
-        task = self._scheduler.tasks.get(barrier_key)
         record = self._results.get(barrier_key)
         if record is not None and (record.epoch, record.seq) != (epoch, seq):
             return _AGAIN
-        if task is not None and task.state == "memory":
+        if self._state(barrier_key) == "memory":
             # several members of an exchange may miss theirs: what counts is the first to say so
             self._redos[barrier_key] += 1
             if self._redos[barrier_key] > _REDOS:
@@ -472,8 +471,7 @@ class CollectiveSequencer(SchedulerPlugin):
             self._tell(address, {"op": "daskasc-drop-result", "card": card, **stamp})
 
     def _wanted(self, key: Hashable) -> bool:
-        task = self._scheduler.tasks.get(key)
-        return task is not None and task.state not in ("memory", "erred", "forgotten")
+        return self._state(key) not in (None, "memory", "erred", "forgotten")
 
     def _let_go(self, drive: Drive) -> None:
         for address in drive.prepared:

@@ -69,6 +69,12 @@ class Gang:
                 "keys; give one a member for an exchange, none for all else"
             )
 
+    @property
+    def keepers(self) -> tuple[Hashable, ...]:
+        """Keys of the tasks that keep partials until the collective is over."""
+        settle = () if self.settle_key is None else (self.settle_key,)
+        return (*self.collect_keys, *settle)
+
     def message(self) -> dict[str, Any]:
         """Form in which the gang goes to the scheduler."""
         return {

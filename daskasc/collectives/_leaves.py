@@ -47,24 +47,40 @@ def rebuild(
     group : Group
         Whose backend says where arrays lie.
     """
-    torch = torch_of()
 
     def make(index: int, leaf: Sequence[Any]) -> Any:
         kind, dtype, shape, _ = leaf
         offset, length = places[index]
         raw = buffer[start + offset : start + offset + length] if buffer is not None else None
         if kind == "device":
-            place = group.backend.torch_device
-            times = dtype if dtype.startswith(("datetime64", "timedelta64")) else None
-            target = torch.int64 if times else getattr(torch, dtype)
-            if not length or raw is None:
-                return on_card(torch.empty(shape, dtype=target, device=place), times)
-            return on_card(raw.view(target).reshape(tuple(shape)), times)
+            return array_of(raw if length else None, dtype, shape, group.backend.torch_device)
         host = b"" if raw is None else raw.cpu().numpy().tobytes()
         array = np.frombuffer(bytearray(host), dtype=dtype).reshape(shape)
         return array[()] if kind == "scalar" else array
 
     return manifest_of.rebuild(manifest, make)
+
+
+def array_of(raw: torch.Tensor | None, name: str, shape: Sequence[int], place: Any) -> Any:
+    """Array on a card that is a view of bytes; a new one, of no elements, where there are none.
+
+    Parameters
+    ----------
+    raw : torch.Tensor or None
+        The elements' bytes.
+    name : str
+        Name of the dtype, as manifests have it.
+    shape : sequence of int
+        Shape of the array.
+    place : torch.device
+        The card.
+    """
+    torch = torch_of()
+    times = name if name.startswith(("datetime64", "timedelta64")) else None
+    dtype = torch.int64 if times else getattr(torch, name)
+    if raw is None:
+        return on_card(torch.empty(tuple(shape), dtype=dtype, device=place), times)
+    return on_card(raw.view(dtype).reshape(tuple(shape)), times)
 
 
 def on_card(tensor: torch.Tensor, times: str | None = None) -> Any:

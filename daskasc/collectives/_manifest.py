@@ -126,11 +126,7 @@ def _count(skeleton: Any) -> int:
 
 def _leaf(leaf: Any) -> tuple[str, str, tuple[int, ...], bytes]:
     if is_device_array(leaf):
-        tensor = leaf.tensor
-        # times travel as ticks, under NumPy's name of their dtype
-        times = leaf.dtype.kind in "mM"
-        name = str(leaf.dtype) if times else str(tensor.dtype).removeprefix("torch.")
-        return ("device", name, tuple(tensor.shape), b"")
+        return ("device", device_dtype(leaf), tuple(leaf.shape), b"")
     if isinstance(leaf, (np.generic, np.ndarray)) and not leaf.dtype.hasobject:
         if type(leaf) is np.ndarray and leaf.dtype.names is None:
             return ("numpy", leaf.dtype.str, leaf.shape, b"")
@@ -152,6 +148,17 @@ def _text(skeleton: Any) -> str:
         return "{" + ", ".join(f"{key!r}: {_text(item)}" for key, item in items) + "}"
     inner = ", ".join(_text(item) for item in items)
     return f"[{inner}]" if kind == "list" else f"({inner})"
+
+
+def device_dtype(array: Any) -> str:
+    """Name of the dtype of an array on a card: torch's; NumPy's of times, which travel as ticks."""
+    times = array.dtype.kind in "mM"
+    return str(array.dtype) if times else str(array.tensor.dtype).removeprefix("torch.")
+
+
+def aligned(nbytes: int) -> int:
+    """Bytes that a leaf takes in a payload, with what is left free behind it."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def itemsize(kind: str, dtype: str) -> int:
@@ -193,7 +200,7 @@ def layout(manifests: Iterable[Mapping[str, Any]]) -> tuple[list[list[tuple[int,
         for leaf in manifest["leaves"]:
             size = leaf_bytes(leaf)
             row.append((offset, size))
-            offset += -(-size // ALIGNMENT) * ALIGNMENT
+            offset += aligned(size)
         places.append(row)
     return places, offset
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.collectives._leaves import on_card, torch_of
-from daskasc.collectives._manifest import ALIGNMENT, is_device_array, itemsize
+from daskasc.collectives._leaves import array_of, on_card, torch_of
+from daskasc.collectives._manifest import aligned, device_dtype, is_device_array, itemsize
 
 # the number of a chunk among those that a card cuts, and the part; None is the whole chunk
 Part = tuple[int, tuple[slice, ...] | None]
@@ -46,10 +46,6 @@ class Cut:
     own: int
 
 
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
-
-
 def _shape_of(part: Part, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     number, index = part
     shape = shapes[number]
@@ -57,12 +53,6 @@ def _shape_of(part: Part, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         return shape
     lengths = [len(range(*s.indices(n))) for s, n in zip(index, shape, strict=False)]
     return (*lengths, *shape[len(lengths) :])
-
-
-def _name(array: Any) -> str:
-    """Name of a dtype as manifests have it."""
-    times = array.dtype.kind in "mM"
-    return str(array.dtype) if times else str(array.tensor.dtype).removeprefix("torch.")
 
 
 def pack(cut: Cut, *chunks: Any) -> list[Any]:
@@ -84,12 +74,12 @@ def pack(cut: Cut, *chunks: Any) -> list[Any]:
         return [[_part(chunks[n], index) for n, index in row] for row in cut.rows]
     torch = torch_of()
     shapes = [tuple(chunk.shape) for chunk in chunks]
-    names = [_name(chunk) for chunk in chunks]
+    names = [device_dtype(chunk) for chunk in chunks]
     sizes = [itemsize("device", name) for name in names]
     lengths = [
         [math.prod(_shape_of(part, shapes)) * sizes[part[0]] for part in row] for row in cut.rows
     ]
-    totals = [sum(map(_aligned, row)) for row in lengths]
+    totals = [sum(map(aligned, row)) for row in lengths]
     place = chunks[0].tensor.device if chunks else None
     buffer = torch.empty(sum(totals), dtype=torch.uint8, device=place)
     header = pickle.dumps(_runs(zip(names, shapes, strict=True)), protocol=4)
@@ -102,7 +92,7 @@ def pack(cut: Cut, *chunks: Any) -> list[Any]:
                 piece = _part(chunks[number].tensor, index)
                 target = buffer[offset : offset + length].view(piece.dtype)
                 target.view(piece.shape).copy_(piece)
-            offset += _aligned(length)
+            offset += aligned(length)
         items.append((header, on_card(buffer[start : start + total])) if row else [])
         start += total
     return items
@@ -133,7 +123,6 @@ def unpack(cut: Cut, items: Sequence[Any]) -> list[list[Any]]:
 
 
 def _unpacked(row: Sequence[Part], header: bytes, buffer: Any) -> list[Any]:
-    torch = torch_of()
     kinds = [kind for count, kind in pickle.loads(header) for _ in range(count)]
     shapes = [tuple(shape) for _, shape in kinds]
     raw = buffer.tensor
@@ -142,15 +131,10 @@ def _unpacked(row: Sequence[Part], header: bytes, buffer: Any) -> list[Any]:
     for part in row:
         name = kinds[part[0]][0]
         shape = _shape_of(part, shapes)
-        times = name if name.startswith(("datetime64", "timedelta64")) else None
-        dtype = torch.int64 if times else getattr(torch, name)
         length = math.prod(shape) * itemsize("device", name)
-        if length:
-            tensor = raw[offset : offset + length].view(dtype).view(shape)
-        else:
-            tensor = torch.empty(shape, dtype=dtype, device=raw.device)
-        pieces.append(on_card(tensor, times))
-        offset += _aligned(length)
+        found = raw[offset : offset + length] if length else None
+        pieces.append(array_of(found, name, shape, raw.device))
+        offset += aligned(length)
     return pieces
 
 
@@ -181,14 +165,14 @@ def join(
     for piece, position in zip(pieces, np.ndindex(*grid), strict=True):
         part = tuple(slice(s[i], s[i + 1]) for s, i in zip(starts, position, strict=True))
         whole[part].copy_(piece.tensor)
-    return on_card(whole, _name(first) if first.dtype.kind in "mM" else None)
+    return on_card(whole, device_dtype(first) if first.dtype.kind in "mM" else None)
 
 
 def _lengths(pieces: Sequence[Any], grid: Sequence[int]) -> list[list[int]] | None:
     """Lengths of the pieces along each axis; None where they are no grid of one dtype."""
     if not all(map(is_device_array, pieces)):
         return None
-    if len({_name(piece) for piece in pieces}) != 1 or pieces[0].ndim != len(grid):
+    if len({device_dtype(piece) for piece in pieces}) != 1 or pieces[0].ndim != len(grid):
         return None
     by_place = dict(zip(np.ndindex(*grid), pieces, strict=True))
     lengths = []

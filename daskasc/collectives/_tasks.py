@@ -149,7 +149,7 @@ def _taken(gang: Gang, stamp: Stamp, card: int | None) -> tuple[bool, Any]:
             worker.loop,
             worker.scheduler.daskasc_redo,
             barrier_key=gang.barrier_key,
-            collect_keys=[*gang.collect_keys, *filter(None, [gang.settle_key])],
+            collect_keys=gang.keepers,
             epoch=stamp.epoch,
             seq=stamp.seq,
         )

@@ -27,12 +27,12 @@ from typing import Any
 
 import dask.array.chunk as dask_chunk
 import numpy as np
-from dask._task_spec import Alias, GraphNode, Task, TaskRef
+from dask._task_spec import Alias, GraphNode, Task
 from dask.array.core import concatenate_shaped
 from dask.typing import Key
 
 from daskasc.collectives import Part
-from daskasc.planner._recognise import _is_list, grid_position
+from daskasc.planner._recognise import grid_position, is_list, name_of_array, reference
 from daskasc.planner._sizes import Sizes
 
 Index = tuple[slice, ...]
@@ -136,17 +136,12 @@ class Assemblies:
     outputs: Mapping[Key, Assembly]
     cuts: Mapping[Key, Key]
 
-    def arrays(self) -> list[list[Assembly]]:
-        """Outputs by array."""
-        found: defaultdict[Any, list[Assembly]] = defaultdict(list)
+    def arrays(self) -> dict[str, list[Assembly]]:
+        """Outputs by the name of their array."""
+        found: defaultdict[str, list[Assembly]] = defaultdict(list)
         for key, assembly in self.outputs.items():
             found[name_of_array(key)].append(assembly)
-        return list(found.values())
-
-
-def name_of_array(key: Key) -> str:
-    """Name of the array that a chunk belongs to."""
-    return str(key[0] if isinstance(key, tuple) else key)
+        return dict(found)
 
 
 def find_assemblies(graph: Mapping[Key, GraphNode], sizes: Sizes) -> Assemblies:
@@ -159,10 +154,10 @@ def find_assemblies(graph: Mapping[Key, GraphNode], sizes: Sizes) -> Assemblies:
         found = _joined(key, task, graph, sizes)
         if found is not None:
             outputs[key] = found
-            for reference in task.dependencies:
-                cut = _cut(graph.get(reference))
+            for part in task.dependencies:
+                cut = _cut(graph.get(part))
                 if cut is not None:
-                    cuts[reference] = cut[0]
+                    cuts[part] = cut[0]
     return Assemblies(outputs, cuts)
 
 
@@ -181,12 +176,12 @@ def _joined(
         return None
     parts, grid = task.args
     grid = _literal(grid)
-    if not _is_list(parts) or grid is None or len(grid) != len(position):
+    if not is_list(parts) or grid is None or len(grid) != len(position):
         return None
     pieces = []
     for part in parts.args:
-        reference = _reference(part)
-        piece = None if reference is None else _piece(reference, graph, sizes)
+        source = reference(part)
+        piece = None if source is None else _piece(source, graph, sizes)
         if piece is None:
             return None
         pieces.append(piece)
@@ -195,23 +190,17 @@ def _joined(
 
 
 def _literal(grid: Any) -> tuple[int, ...] | None:
-    numbers = grid.args if _is_list(grid) else grid
+    numbers = grid.args if is_list(grid) else grid
     if isinstance(numbers, (list, tuple)) and all(isinstance(n, int) for n in numbers):
         return tuple(numbers)
     return None
-
-
-def _reference(argument: Any) -> Key | None:
-    if isinstance(argument, Alias):
-        return argument.target
-    return argument.key if isinstance(argument, TaskRef) else None
 
 
 def _cut(task: GraphNode | None) -> tuple[Key, Index] | None:
     """Chunk and part of a cutting task."""
     if not isinstance(task, Task) or task.func not in _CUTS or len(task.args) != 2:
         return None
-    chunk, index = _reference(task.args[0]), task.args[1]
+    chunk, index = reference(task.args[0]), task.args[1]
     if chunk is None or not isinstance(index, tuple) or not all(map(_is_range, index)):
         return None
     return chunk, index

@@ -118,19 +118,36 @@ class Rewrite:
             collect_keys=tuple(keys("collect", card) for card in members),
             cards=cards,
         )
-        tokens = []
         for card, partial in zip(members, gang.partial_keys, strict=True):
             self.add(partial, card, Task(partial, *partials[card]), name)
-            token = keys("deposit", card)
-            self.add(token, card, Task(token, deposit, TaskRef(partial), gang, card), name)
-            tokens.append(TaskRef(token))
-        self.add(gang.barrier_key, owner, Task(gang.barrier_key, barrier, gang, *tokens), name)
-        for card, partial, key in zip(members, gang.partial_keys, gang.collect_keys, strict=True):
-            stamp = TaskRef(gang.barrier_key)
-            self.add(key, card, Task(key, collect, stamp, TaskRef(partial), gang, card), name)
+        self.add_gang(gang, keys)
         collected = dict(zip(members, map(TaskRef, gang.collect_keys), strict=True))
         result = collected.pop(owner)
         return result, list(collected.values())
+
+    def add_gang(self, gang: Gang, keys: Callable[..., Key]) -> None:
+        """Add the tasks of a collective between its partials and its results.
+
+        Parameters
+        ----------
+        gang : Gang
+            The collective.
+        keys : callable
+            Key of a stage: ``keys(stage, *index)``.
+        """
+        stamp = TaskRef(gang.barrier_key)
+        tokens = []
+        for card, partial in zip(gang.members, gang.partial_keys, strict=True):
+            token = keys("deposit", card)
+            task = Task(token, deposit, TaskRef(partial), gang, card)
+            tokens.append(TaskRef(self.add(token, card, task, gang.id)))
+        task = Task(gang.barrier_key, barrier, gang, *tokens)
+        self.add(gang.barrier_key, gang.owner, task, gang.id)
+        for card, partial, key in zip(
+            gang.members, gang.partial_keys, gang.collect_keys, strict=True
+        ):
+            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
+            self.add(key, card, task, gang.id)
 
 
 def numbered(low: int, high: int, stops: Mapping[tuple[int, int], int]) -> Shape:

@@ -13,6 +13,7 @@ from dask.typing import Key
 from daskasc.collectives import Cut, Gang, barrier
 from daskasc.planner._owners import topological, users_of
 from daskasc.planner._projection import Peak, Projection
+from daskasc.planner._recognise import name_of_array
 from daskasc.planner._work import Estimate, Work
 
 if TYPE_CHECKING:
@@ -87,11 +88,6 @@ def estimated(planned: Planned) -> Estimate:
     return Estimate(planned.sizes, planned.graph, topological(planned.graph))
 
 
-def layer_of(key: Key) -> str:
-    """Name of the array, or of the reduction's step, that a task belongs to."""
-    return str(key[0] if isinstance(key, tuple) else key)
-
-
 def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
     """The task that needs most card memory at a time, guesses left out."""
     best: Operation | None = None
@@ -100,7 +96,7 @@ def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
         need = sum(arguments) + max(work.sure, 0)
         if need and (best is None or need > best.need):
             chunk = max([work.out.on_card, *arguments])
-            best = Operation(key, layer_of(key), need, chunk, _sort(planned, key))
+            best = Operation(key, name_of_array(key), need, chunk, _sort(planned, key))
     return best
 
 
@@ -142,7 +138,7 @@ def figures(planned: Planned) -> Figures:
         if kind in ("read", "chunk"):
             chunks[owners[key]] += 1
         if work.out.nbytes is None:
-            unknown[layer_of(key)] += 1
+            unknown[name_of_array(key)] += 1
     collectives = _collectives(planned, estimate)
     moved = _moved(planned, estimate)
     return Figures(

@@ -31,10 +31,10 @@ from dask._task_spec import Task, TaskRef
 from dask.tokenize import tokenize
 from dask.typing import Key
 
-from daskasc.collectives import Cut, Gang, Part, barrier, collect, deposit, join, pack
+from daskasc.collectives import Cut, Gang, Part, join, pack
 from daskasc.collectives import receive as receive_task
 from daskasc.collectives import settle as settle_task
-from daskasc.planner._assemblies import Assemblies, Assembly, name_of_array
+from daskasc.planner._assemblies import Assemblies, Assembly
 from daskasc.planner._emit import Rewrite
 from daskasc.planner._sizes import Size, Sizes
 from daskasc.planner._steps import Direct
@@ -86,9 +86,7 @@ def write_exchanges(
         The chunks that are cut.
     """
     kept: set[Key] = set()
-    left: dict[str, list[Assembly]] = {}
-    for outputs in assemblies.arrays():
-        left[name_of_array(outputs[0].key)] = outputs
+    left = assemblies.arrays()
 
     def try_one(outputs: list[Assembly], all_of_them: bool) -> bool:
         cards = _homes(outputs, owners, planner.cards)
@@ -249,22 +247,12 @@ class ExchangeWriter:
             ),
             settle_key=self._key("settle"),
         )
-        tokens = []
         for card, partial in zip(gang.members, gang.partial_keys, strict=True):
             chunks = map(TaskRef, self.cut[card])
             # it waits for no other card, so it takes its turn like a chunk
             rewrite.add(partial, card, Task(partial, pack, self.sent(card), *chunks))
-            token = self._key("deposit", card)
-            task = Task(token, deposit, TaskRef(partial), gang, card)
-            tokens.append(TaskRef(rewrite.add(token, card, task, gang.id)))
+        rewrite.add_gang(gang, self._key)
         stamp = TaskRef(gang.barrier_key)
-        task = Task(gang.barrier_key, barrier, gang, *tokens)
-        rewrite.add(gang.barrier_key, gang.owner, task, gang.id)
-        for card, partial, key in zip(
-            gang.members, gang.partial_keys, gang.collect_keys, strict=True
-        ):
-            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
-            rewrite.add(key, card, task, gang.id)
         settled = self._key("settle")
         task = Task(settled, settle_task, *map(TaskRef, gang.collect_keys))
         rewrite.add(settled, gang.owner, task, gang.id)

@@ -56,7 +56,20 @@ class Tree:
     replaced: Mapping[Key, GraphNode] = field(default_factory=dict)
 
 
-def _is_list(node: Any) -> bool:
+def name_of_array(key: Key) -> str:
+    """Name of the array, or of the reduction's step, that a task belongs to."""
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
+def reference(argument: Any) -> Key | None:
+    """Key that an argument of a task stands for; None for anything but a plain reference."""
+    if isinstance(argument, Alias):
+        return argument.target
+    return argument.key if isinstance(argument, TaskRef) else None
+
+
+def is_list(node: Any) -> bool:
+    """Whether a node makes a list of its arguments."""
     return isinstance(node, List) or (
         isinstance(node, Task) and node.func is _identity_cast and node.kwargs.get("typ") is list
     )
@@ -65,19 +78,15 @@ def _is_list(node: Any) -> bool:
 def _references(node: Any) -> Iterator[Key | None]:
     """Keys in a nested list literal; None for anything that is not a plain reference."""
     for item in node.args:
-        if _is_list(item):
+        if is_list(item):
             yield from _references(item)
-        elif isinstance(item, Alias):
-            yield item.target
-        elif isinstance(item, TaskRef):
-            yield item.key
         else:
-            yield None
+            yield reference(item)
 
 
 def _depth(node: Any) -> int:
     depth = 0
-    while _is_list(node) and node.args:
+    while is_list(node) and node.args:
         node = node.args[0]
         depth += 1
     return depth
@@ -87,7 +96,7 @@ def _list_argument(task: GraphNode | None) -> Any:
     """The nested list that is a task's only argument, or None."""
     if not isinstance(task, Task) or task.kwargs or len(task.args) != 1:
         return None
-    return task.args[0] if _is_list(task.args[0]) else None
+    return task.args[0] if is_list(task.args[0]) else None
 
 
 def grid_position(key: Key) -> tuple[int, ...] | None:

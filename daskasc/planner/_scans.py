@@ -23,7 +23,7 @@ from typing import Any
 
 import dask.array.reductions as dask_reductions
 import numpy as np
-from dask._task_spec import Alias, GraphNode, Task, TaskRef
+from dask._task_spec import GraphNode, Task, TaskRef
 from dask.tokenize import tokenize
 from dask.typing import Key
 from dask.utils import apply
@@ -38,7 +38,7 @@ from daskasc.planner._prefix import (
     gathered_prefixes,
     prefix,
 )
-from daskasc.planner._recognise import grid_position
+from daskasc.planner._recognise import grid_position, reference
 from daskasc.topology import cover, middle
 
 # operation of the chain -> name in task keys
@@ -89,17 +89,11 @@ def find_scans(
     return scans
 
 
-def _reference(argument: Any) -> Key | None:
-    if isinstance(argument, Alias):
-        return argument.target
-    return argument.key if isinstance(argument, TaskRef) else None
-
-
 def _last_of(argument: Any) -> tuple[Key, int] | None:
     """Chunk and axis of ``chunk[..., -1:, ...]``."""
     if not isinstance(argument, Task) or argument.func is not operator.getitem:
         return None
-    chunk, index = _reference(argument.args[0]), argument.args[1]
+    chunk, index = reference(argument.args[0]), argument.args[1]
     last = slice(-1, None, None)
     if chunk is None or not isinstance(index, tuple) or index.count(last) != 1:
         return None
@@ -127,10 +121,10 @@ def _follow(
             task = graph[user]
             if not isinstance(task, Task) or task.kwargs or len(task.args) != 2:
                 return None
-            if task.func not in SCANS or _reference(task.args[0]) != step:
+            if task.func not in SCANS or reference(task.args[0]) != step:
                 return None
             operations.add(task.func)
-            chunk, last = _reference(task.args[1]), _last_of(task.args[1])
+            chunk, last = reference(task.args[1]), _last_of(task.args[1])
             if last is not None:
                 if following is not None:
                     return None

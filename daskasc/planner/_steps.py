@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from dask.typing import Key
 
-from daskasc.planner._assemblies import Assemblies, Assembly, Piece, name_of_array
+from daskasc.planner._assemblies import Assemblies, Assembly, Piece
+from daskasc.planner._recognise import name_of_array
 
 # (number of a piece along an axis, start and end in it)
 _Run = tuple[int, int, int]
@@ -55,7 +56,7 @@ def direct(found: Assemblies, users: Mapping[Key, Set[Key]], wanted: Set[Key], m
     most : int
         Pieces that an array may consist of; one that would have more stays in steps.
     """
-    arrays = {name_of_array(outputs[0].key): outputs for outputs in found.arrays()}
+    arrays = found.arrays()
     inner = {name for name, outputs in arrays.items() if _is_inner(outputs, found, users, wanted)}
     seen: dict[str, tuple[dict[Key, Assembly], frozenset[str]]] = {}
 

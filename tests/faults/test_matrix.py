@@ -19,7 +19,9 @@ from distributed import Client
 
 import daskasc
 from daskasc.errors import CollectiveError, PlacementError
+from tests.collectives.gangs import holdings
 from tests.faults import deaths
+from tests.integration.sources import worker_of
 
 CARDS = 3
 VICTIM = 1
@@ -53,23 +55,12 @@ def cluster(folder: Path, returns: bool) -> Iterator[daskasc.LocalNPUCluster]:
         yield found
 
 
-def worker_of(client: Any, card: int) -> str:
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    return next(address for address, worker in workers.items() if worker["id"] == card)
-
-
 def outcome(future: Any, deadline: float) -> Any:
     """Result of a future, or the package's error that it ended with."""
     try:
         return future.result(timeout=max(0.1, deadline - time.monotonic()))
     except (CollectiveError, PlacementError) as error:
         return error
-
-
-def left_over(dask_worker: Any) -> dict[str, int]:
-    from daskasc.collectives._worker import part_of
-
-    return part_of(dask_worker).waiting()
 
 
 def states(dask_scheduler: Any) -> set[str]:
@@ -120,5 +111,5 @@ def test_killed(tmp_path: Path, phase: str, returns: bool, clients: int) -> None
             deaths.made(3).sum(axis=0).compute(), 2 * deaths.whole(3).sum(axis=0), rtol=1e-5
         )
         assert "no-worker" not in client.run_on_scheduler(states)
-        for waiting in client.run(left_over).values():
+        for waiting in client.run(holdings).values():
             assert waiting == {"held": 0, "published": 0}

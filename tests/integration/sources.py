@@ -95,6 +95,12 @@ def whole(chunks: int, dtype: str = "f8") -> np.ndarray:
     return np.concatenate([values(index).astype(dtype) for index in range(chunks)])
 
 
+def worker_of(client: Any, card: int) -> str:
+    """Address of the worker of a card."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return next(address for address, worker in workers.items() if worker["id"] == card)
+
+
 def made(folder: Path) -> Counter[int]:
     """How often each chunk has been made so far."""
     return Counter(int(path.name.split("-")[0]) for path in folder.iterdir())

@@ -11,7 +11,7 @@ import pytest
 from distributed import wait
 
 import daskasc
-from tests.integration.sources import made, traced, whole
+from tests.integration.sources import made, traced, whole, worker_of
 
 CARDS = 3
 CHUNKS = 12  # chunks 0-3 on card 0, 4-7 on card 1, 8-11 on card 2
@@ -36,11 +36,8 @@ def wait_until(condition, seconds=60):
 
 
 def pid_of_card(client, card):
-    return next(
-        pid
-        for address, pid in client.run(os.getpid).items()
-        if client.scheduler_info(n_workers=-1)["workers"][address]["id"] == card
-    )
+    address = worker_of(client, card)
+    return client.run(os.getpid, workers=[address])[address]
 
 
 def done_keys(dask_scheduler=None):
@@ -103,11 +100,7 @@ def test_killed_inside_a_collective(cluster, tmp_path):
         finished = client.compute(traced(CHUNKS, first).sum(axis=0))
         kept = traced(CHUNKS, first).mean(axis=0).persist()
         finished.result(timeout=60)
-        victim = next(
-            address
-            for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()
-            if worker["id"] == 1
-        )
+        victim = worker_of(client, 1)
         client.run(die_inside_the_next_collective, str(flag), workers=[victim])
         gangs = client.run_on_scheduler(sequencer_stats)["gangs"]
         future = client.compute(traced(CHUNKS, second).max(axis=0))
@@ -132,11 +125,7 @@ def test_killed_inside_an_exchange(cluster, tmp_path):
     with cluster.get_client() as client:
         flag, folder = tmp_path / "died", tmp_path / "made"
         assert [one.operation for one in daskasc.plan(pencils(folder)).collectives] == ["exchange"]
-        victim = next(
-            address
-            for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()
-            if worker["id"] == 1
-        )
+        victim = worker_of(client, 1)
         client.run(die_inside_the_next_collective, str(flag), workers=[victim])
         future = client.compute(pencils(folder))
         np.testing.assert_array_equal(future.result(timeout=240), whole(CHUNKS))
