@@ -420,7 +420,7 @@ ROWS: dict[str, Row] = {
     "spacing": _spacing,
     "bitwise_count": _bitwise_count,
 }
-for _name, _torch_name in {
+_ANGLES = {
     "sin": "sin",
     "cos": "cos",
     "tan": "tan",
@@ -433,7 +433,8 @@ for _name, _torch_name in {
     "arcsinh": "asinh",
     "arccosh": "acosh",
     "arctanh": "atanh",
-}.items():
+}
+for _name, _torch_name in _ANGLES.items():
     ROWS[_name] = getattr(torch, _torch_name)
 ROWS["arccos"] = _unless_complex(torch.acos, _complex.arccos)
 
@@ -449,25 +450,20 @@ REAL_ROWS: dict[str, Row] = {
     "equal": operator.eq,
     "not_equal": operator.ne,
 }
+_METHODS = "exp exp2 expm1 log log2 log10 log1p sqrt floor ceil trunc isnan isinf isfinite".split()
 FLOAT_ROWS: dict[str, Row] = {
     **REAL_ROWS,
+    **{name: getattr(torch.Tensor, name) for name in _METHODS},
+    **{name: getattr(torch.Tensor, method) for name, method in _ANGLES.items()},
     "negative": operator.neg,
     "absolute": torch.abs,
-    "floor": torch.floor,
-    "ceil": torch.ceil,
-    "trunc": torch.trunc,
     "rint": torch.round,
-    "log1p": torch.log1p,
-    "arccos": torch.acos,
     "power": torch.pow,
     "float_power": torch.pow,
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "fmax": torch.fmax,
     "fmin": torch.fmin,
-    "isnan": torch.isnan,
-    "isinf": torch.isinf,
-    "isfinite": torch.isfinite,
 }
 
 # same bits on the signed twin: these run on a view for uint16, uint32 and uint64

@@ -117,19 +117,31 @@ def power() -> Operator:
     """Operator ``**``; squares and roots of floating-point arrays by their own ufuncs, as NumPy."""
     general, square, root = binary(np.power), unary(np.square), unary(np.sqrt)
     inverse, itself = unary(np.reciprocal), unary(np.positive)
+    squares = _kernels.table()
 
     def operator(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind is int or kind is float:
-            dtype = self._t.dtype
+            tensor = self._t
+            dtype = tensor.dtype
             if other == 2:
+                found = squares.get(dtype)
+                if found is not None:
+                    return wrap(found(tensor, tensor))
                 if dtype in _INEXACT or (dtype is torch.bool and kind is int):
-                    return square(self)  # of bool int8, as in NumPy
+                    return first_square(self)  # of bool int8, as in NumPy
             elif other == 0.5 and (dtype in COMPLEX or dtype in ROOT_OPERATOR):
                 return root(self)
             elif dtype in COMPLEX and other in (1, -1):
                 return itself(self) if other == 1 else inverse(self)
         return general(self, other)
+
+    def first_square(self: Any) -> Any:
+        """Square by the ufunc; the next ones by torch itself, where that is all there is to it."""
+        product = _kernels.kernel(np.multiply, (self.dtype, self.dtype))
+        if product is torch.mul and self._t.dtype in FLOATS:
+            _kernels.remember(squares, self._t.dtype, product, product)
+        return square(self)
 
     operator.__doc__ = general.__doc__
     return operator

@@ -33,12 +33,13 @@ from daskasc.array._summation import SMALL, compensates
 from daskasc.device import observer
 
 Form = Callable[[Any, Any, int], Any]  # of a tensor, an axis or None, the number of elements
-Reduction = Callable[[Any, Any], Any]
+Reduction = Callable[..., Any]  # of an array and, as its second argument, an axis
 Lane = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _INTEGERS = frozenset((torch.int8, torch.int16, torch.int32, torch.int64))
 _SEQUENCES = (list, tuple)
 _WIDE = torch.float64
+_DIAGONAL = (1, 0)
 _number = _numbers.keeper(np.dtype(np.float64))
 _TINY = 256  # elements up to which adding one by one takes no time beside the call
 
@@ -67,7 +68,7 @@ def _sum_tiny(tensor: Any, axis: Any, count: int) -> Any:
     if compensates():
         return None
     # element i of the diagonal is element i of the tensor
-    return tensor.as_strided((count, count), (1, 0)).trace()
+    return tensor.as_strided((count, count), _DIAGONAL).trace()
 
 
 def _mean(tensor: Any, axis: Any, count: int) -> Any:
@@ -183,14 +184,15 @@ def reduction(function: Any) -> Reduction:
     """
     table = _kernels.table()
 
-    def reduce(array: Any, axis: Any) -> Any:
+    def reduce(array: Any, axis: Any = None) -> Any:
         try:
             tensor = array._t
         except MeetsTimes:
             return None
         dtype = tensor.dtype
-        form = table.get(dtype)
-        if form is None:
+        try:
+            form = table[dtype]
+        except KeyError:
             if observer.active is not None:
                 return None
             form = _form(function, dtype)
@@ -216,16 +218,11 @@ def _of_reduction(quick: Reduction) -> Lane:
     """Lane of a function of an array and an axis."""
 
     def lane(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not args or type(args[0]) is not cls:
+        if not args or type(args[0]) is not cls or len(args) + len(kwargs) > 2:
             return None
-        if kwargs:
-            if len(kwargs) == 1 and len(args) == 1 and "axis" in kwargs:
-                return quick(args[0], kwargs["axis"])
-        elif len(args) == 1:
-            return quick(args[0], None)
-        elif len(args) == 2:
-            return quick(args[0], args[1])
-        return None
+        if not kwargs:
+            return quick(*args)
+        return quick(args[0], kwargs["axis"]) if "axis" in kwargs else None
 
     return lane
 
