@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
-    ("daskasc.errors", "daskasc._callers", "daskasc._tabular"),
+    ("daskasc.errors", "daskasc._callers", "daskasc._levels", "daskasc._tabular"),
     ("daskasc.config", "daskasc.topology"),
     ("daskasc.device",),
     ("daskasc._handoff",),

@@ -2,14 +2,8 @@
 
 Quantiles sort once along the merged axes and interpolate with NumPy's own formula (the lerp that
 is exact at both ends), because ``torch.quantile`` stops at 2^24 elements, knows neither integers
-nor float16, and has no kernel on Atlas A2 as documented.
-
-Every method gives a place among the n sorted values, from 0 to n - 1, mostly between two of them
-(Hyndman and Fan, Sample quantiles in statistical packages, 1996)::
-
-    linear        (n - 1) q                  inverted_cdf            ceil(n q) - 1
-    alpha, beta   n q + alpha - 1            averaged_inverted_cdf   n q - 1, halfway from a whole
-                  + q (1 - alpha - beta)     closest_observation     n q - 1 rounded, to odd at .5
+nor float16, and has no kernel on Atlas A2 as documented. Places come from
+:mod:`daskasc._levels`.
 """
 
 from __future__ import annotations
@@ -18,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc._levels import METHODS, PICKS, WHOLE, neighbours, picked, precise
 from daskasc.array._dispatch import NeedsHost, implements, is_array, target_of
 from daskasc.array._dtypes import (
     COMPLEX,
@@ -70,67 +65,6 @@ def _lerp(low: Any, high: Any, weight: Any, rest: Any, beyond: Any, dtype: Any) 
     return torch.where(beyond, high - step * rest, low + step * weight)
 
 
-# methods that pick one element; the others interpolate between two
-_PICKS = frozenset(("lower", "higher", "nearest", "inverted_cdf", "closest_observation"))
-_ALPHA_BETA = {
-    "interpolated_inverted_cdf": (0.0, 1.0),
-    "hazen": (0.5, 0.5),
-    "weibull": (0.0, 0.0),
-    "median_unbiased": (1 / 3.0, 1 / 3.0),
-    "normal_unbiased": (3 / 8.0, 3 / 8.0),
-}
-# methods whose constants are integers, and so the places of levels that are integers
-_WHOLE = frozenset(("averaged_inverted_cdf", "interpolated_inverted_cdf", "weibull"))
-_METHODS = _PICKS | _ALPHA_BETA.keys() | {"linear", "midpoint", "averaged_inverted_cdf"}
-
-
-def _picked(method: str, n: Any, less: Any, level: Any, xp: Any) -> Any:
-    """Place of the element that a method of `_PICKS` takes, unclipped; see :func:`_place`."""
-    if method == "lower":
-        return xp.floor(less * level)
-    if method == "higher":
-        return xp.ceil(less * level)
-    if method == "nearest":
-        return xp.round(less * level)
-    place = n * level - 1
-    if method == "inverted_cdf":
-        return xp.ceil(place)
-    place = place - 0.5
-    low = xp.floor(place)
-    return xp.where((low == place) & (low % 2 == 1), low, low + 1)
-
-
-def _place(method: str, n: Any, less: Any, level: np.floating[Any], xp: Any) -> tuple[Any, ...]:
-    """Places of the two neighbours of a quantile, and the weight of the second.
-
-    `n` is a number of values and `less` one less. All is computed in the dtype of the level, as in
-    NumPy, where a number of values is a Python integer (`xp` is NumPy); or, for a tensor of
-    numbers in that dtype, with a level that is a Python number of the same value (`xp` is torch).
-    """
-    value: Any = level if xp is np else float(level)
-    if method in _ALPHA_BETA:
-        alpha, beta = _ALPHA_BETA[method]
-        shift = alpha + level * (1 - alpha - beta)
-        place = n * value + (shift if xp is np else float(shift)) - 1
-    elif method == "averaged_inverted_cdf":
-        place = n * value - 1
-    elif method == "midpoint":
-        place = 0.5 * (xp.floor(less * value) + xp.ceil(less * value))
-    else:
-        place = less * value
-    low = xp.floor(place)
-    outside = (place >= less) | (place < 0)
-    # NumPy's weights outside are those of the clipped place; both neighbours are one element there
-    edge = xp.where(place < 0, low * 0, low * 0 - 1)
-    weight = place - xp.where(outside, edge, low)
-    if method == "midpoint":
-        weight = xp.where(place % 1 == 0, weight * 0, weight * 0 + 0.5)
-    elif method == "averaged_inverted_cdf":
-        weight = xp.where(weight == 0, weight * 0 + 0.5, weight * 0 + 1)
-    first = xp.where(outside, xp.where(place < 0, low * 0, low * 0 + less), low)
-    return first, xp.where(outside, first, low + 1), weight
-
-
 def _weak(q: Any) -> bool:
     return type(q) in (int, float)
 
@@ -140,7 +74,7 @@ def _result_dtype(dtype: Any, q: Any, levels: np.ndarray[Any, Any], method: str)
     if _weak(q):
         return _float_dtype(dtype)
     theirs = levels.dtype
-    if theirs.kind != "f" and method not in _WHOLE:
+    if theirs.kind != "f" and method not in WHOLE:
         theirs = np.dtype("f8")
     elif theirs.kind == "b":
         theirs = np.dtype("i8")
@@ -156,7 +90,7 @@ def _quantile(
     levels = _levels(q, scale)
     axes = Axes(axis, tensor.ndim, keepdims)
     # levels 0 and 1 as integers are places already
-    picks = method in _PICKS or (method == "linear" and levels.dtype.kind != "f")
+    picks = method in PICKS or (method == "linear" and levels.dtype.kind != "f")
     if tensor.dtype is torch.bool and not picks:
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     values = axes.merged(tensor)
@@ -174,7 +108,7 @@ def _quantile(
         nan = torch.isnan(values)
         one = _at_level_of_numbers if skip_nan else _at_level
         chosen = "lower" if picks and method == "linear" else method
-        found = [one(values, nan, q, given, chosen) for q in _precise(levels, values.shape[-1])]
+        found = [one(values, nan, q, given, chosen) for q in precise(levels, values.shape[-1])]
     if out is not None and not skip_nan:
         if picks:
             check_taken("quantile", given, out)
@@ -189,24 +123,15 @@ def _quantile(
     return finish(torch.stack(parts).reshape(shape), out)
 
 
-def _precise(levels: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
-    """Levels in one axis and in a dtype that counts to `n`; integers (0 and 1) as float64."""
-    if levels.dtype.kind != "f":
-        levels = levels.astype(np.float64)
-    elif n > float(np.finfo(levels.dtype).max):  # float16, where NumPy meets infinities
-        levels = levels.astype(np.float32)
-    return levels.reshape(-1)
-
-
 def _at_level(values: Any, nan: Any, level: np.floating[Any], given: Any, method: str) -> Any:
     """One quantile of sorted values along the last axis, in torch dtype `given`."""
     n = values.shape[-1]
     # sorted: one NaN anywhere is the last element
-    if method in _PICKS:
-        place = int(_picked(method, n, n - 1, level, np))
+    if method in PICKS:
+        place = int(picked(method, n, n - 1, level, np))
         found = values[..., min(max(place, 0), n - 1)]
     else:
-        first, second, weight = _place(method, n, n - 1, level, np)
+        first, second, weight = neighbours(method, n, n - 1, level, np)
         rest = 1 - weight
         one, other, beyond = (
             torch.full((), float(part), dtype=given, device=values.device)
@@ -229,17 +154,17 @@ def _at_level_of_numbers(
     def element(place: Any) -> Any:
         return values.gather(-1, torch.minimum(place.to(torch.int64).clamp(min=0), last))
 
-    if method in _PICKS:
-        return element(_picked(method, n, less, float(level), torch)).squeeze(-1)
-    first, second, weight = _place(method, n, less, level, torch)
+    if method in PICKS:
+        return element(picked(method, n, less, float(level), torch)).squeeze(-1)
+    first, second, weight = neighbours(method, n, less, level, torch)
     rest = (1 - weight).to(given)
     found = _lerp(element(first), element(second), weight.to(given), rest, weight >= 0.5, given)
     return found.squeeze(-1)
 
 
 def _check_method(method: str, weights: Any) -> None:
-    if method not in _METHODS:
-        raise ValueError(f"method is {method!r}; allowed: {', '.join(sorted(_METHODS))}")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; allowed: {', '.join(sorted(METHODS))}")
     if weights is not None:
         raise NeedsHost("weighted quantile")
 
