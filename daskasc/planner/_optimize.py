@@ -39,6 +39,7 @@ from daskasc.planner._place import PREFIX
 from daskasc.planner._rechunk import PIECES, write_exchanges
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
+from daskasc.planner._selections import Finder, layers_of, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
 
@@ -188,7 +189,11 @@ class Planner:
         write_scans(scans, owners, settled.cards, settled.fan_in or 2, rewrite)
         rewritten: list[Tree | Scan] = [*trees, *scans]
         kept = {leaf for found in rewritten for leaf in found.leaves}
-        kept |= write_exchanges(assemblies, last, owners, sizes, settled, rewrite)
+        selected = Finder(graph, users, outputs, assemblies, last, owners, sizes, settled).find()
+        write_selections(selected, settled, rewrite)
+        kept |= {source.chunk for one in selected for source in one.sources}
+        counted = {one.whole for one in selected}
+        kept |= write_exchanges(assemblies, last, counted, owners, sizes, settled, rewrite)
         if located is None:  # what a user has placed does not follow
             finished = {tree.key: rewrite.owners[tree.key] for tree in trees}
             owners.update(follow_results(graph, users, owners, finished, kept, counts))
@@ -290,9 +295,9 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
 
 
 def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes) -> Graph:
-    keys = list(outputs)
     if not isinstance(dsk, HighLevelGraph):
         dsk = HighLevelGraph.from_collections(str(id(dsk)), dsk, dependencies=())
+    keys = [*outputs, *((name,) for name in layers_of(dsk))]
     dsk = optimize_blockwise(dsk, keys=keys)
     dsk = fuse_roots(dsk, keys=keys)
     sizes.look_at(dsk)

@@ -24,7 +24,7 @@ packing, 2 P in the exchange, P + output while joining.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
 from dask._task_spec import Task, TaskRef
@@ -58,6 +58,7 @@ _NOTHING = Size(0)
 def write_exchanges(
     assemblies: Assemblies,
     last: Direct,
+    unused: Set[Key | None],
     owners: Mapping[Key, int],
     sizes: Sizes,
     planner: Planner,
@@ -71,6 +72,8 @@ def write_exchanges(
         What the graph puts together out of parts.
     last : Direct
         What the last of several steps consist of; preferred to the single steps.
+    unused : set
+        Outputs that nothing needs any more.
     owners : mapping
         Card of each task.
     sizes : Sizes
@@ -86,7 +89,11 @@ def write_exchanges(
         The chunks that are cut.
     """
     kept: set[Key] = set()
-    left = assemblies.arrays()
+    left = {
+        name: outputs
+        for name, outputs in assemblies.arrays().items()
+        if not all(output.key in unused for output in outputs)
+    }
 
     def try_one(outputs: list[Assembly], all_of_them: bool) -> bool:
         cards = _homes(outputs, owners, planner.cards)
@@ -101,6 +108,10 @@ def write_exchanges(
         return True
 
     for name, steps in last.steps.items():
+        if name not in left:
+            for step in steps:
+                left.pop(step, None)
+            continue
         # nothing may be left that needs the steps between
         if try_one([last.outputs[output.key] for output in left[name]], True):
             for done in (name, *steps):

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tlz import curry
 
-from daskasc.collectives import Cut
+from daskasc.planner._calls import Call, Rule, Step, name_of, result_of, total, unwrap
+from daskasc.planner._own_rules import OWN_RULES
 from daskasc.planner._place import Placed
 from daskasc.planner._reductions import COMPOSED
 from daskasc.planner._sizes import Size, array_size
@@ -65,98 +64,6 @@ _ELEMENTWISE = (
     "isnull",
     "notnull",
 )
-# memory that combining two partials takes, in partials: they are concatenated, then reduced;
-# finishing takes at most as much as combining two moments and correcting them
-_PAIR = {"mean_combine": 2.0, "moment_combine": 5.75, "sum": 3.0, "prod": 3.0, "any": 3.0}
-_PAIR |= {"all": 3.0, "chunk_min": 3.0, "chunk_max": 3.0}
-_OTHER_PAIR = 6.0
-_FINISH = 3.5
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one call makes and needs; all but `out` in bytes.
-
-    Attributes
-    ----------
-    out : Size
-        The result.
-    scratch : int
-        Card memory besides arguments and result that the call is known to take.
-    guess : int
-        The same, where nothing is known.
-    read : int
-        Read from a store.
-    uploaded : int
-        Brought from the host to the card.
-    view : int or None
-        Number of the argument whose memory the result shares.
-    doubtful : bool
-        The result may be smaller than `out`: dask notes the chunks of a partial result before it
-        is reduced.
-    """
-
-    out: Size
-    scratch: int = 0
-    guess: int = 0
-    read: int = 0
-    uploaded: int = 0
-    view: int | None = None
-    doubtful: bool = False
-
-
-@dataclass(frozen=True)
-class Call:
-    """A step as a rule sees it; the parameters of :func:`step`, and the function's name."""
-
-    name: str
-    arguments: Sequence[Any]
-    inputs: Sequence[Size]
-    known: Size | None
-    keywords: dict[str, Any]
-
-    @property
-    def card(self) -> bool:
-        """Whether the result lies on a card."""
-        return _on_card(self.known, self.inputs)
-
-    @property
-    def result(self) -> Size:
-        """Size of the result as noted; unknown where nothing is noted of it."""
-        return _result(self.known, self.inputs)
-
-    @property
-    def largest(self) -> int:
-        """Bytes of the largest input on a card."""
-        return max((value.on_card for value in self.inputs), default=0)
-
-    @property
-    def first(self) -> Size | None:
-        """The first argument, where it is another step's result."""
-        first = self.arguments[0] if self.arguments else None
-        return first if isinstance(first, Size) else None
-
-
-Rule = Callable[[Call], Step]
-
-
-def unwrap(function: Any) -> tuple[Any, dict[str, Any]]:
-    """Function below partial application, and the keywords bound on the way."""
-    bound: dict[str, Any] = {}
-    while isinstance(function, (functools.partial, curry)):
-        bound = {**function.keywords, **bound}
-        function = function.func
-    if "enforce_dtype_function" in bound:
-        inner, more = unwrap(bound["enforce_dtype_function"])
-        return inner, {**more, **bound}
-    return function, bound
-
-
-def name_of(function: Any) -> str:
-    """Name by which rules know a function; of a composition, the last one's."""
-    if isinstance(function, COMPOSED):
-        return name_of(unwrap((function.first, *function.funcs)[-1])[0])
-    return str(getattr(function, "__name__", "") or getattr(function, "method", ""))
 
 
 def step(
@@ -199,21 +106,6 @@ def _is_operator(function: Any) -> bool:
     return getattr(function, "__module__", None) in _MODULES_OF_OPERATORS
 
 
-def _on_card(known: Size | None, inputs: Sequence[Size]) -> bool:
-    return bool(known and known.card) or any(value.card for value in inputs)
-
-
-def _result(known: Size | None, inputs: Sequence[Size]) -> Size:
-    card = _on_card(known, inputs)
-    if known is None:
-        return Size(None, None, 0, card)
-    return known if known.card == card else Size(known.nbytes, known.shape, known.itemsize, card)
-
-
-def _total(inputs: Sequence[Size]) -> int:
-    return sum(value.nbytes or 0 for value in inputs)
-
-
 def _unknown(call: Call) -> Step:
     out = call.result
     largest = call.largest
@@ -241,7 +133,7 @@ def _get(call: Call) -> Step:
     whole = call.arguments[0] if call.arguments else None
     if not isinstance(whole, Size) or whole.source is not None:
         source = whole.source if isinstance(whole, Size) else whole
-        out = _result(call.known, ())
+        out = result_of(call.known, ())
         return _read(source, out)
     index = call.arguments[1] if len(call.arguments) > 1 else None
     if isinstance(index, Size):  # chosen by a mask or numbers
@@ -299,8 +191,8 @@ def _join(call: Call) -> Step:
     out = call.result
     if out.nbytes is None and call.inputs:
         unknown = any(value.nbytes is None for value in call.inputs)
-        total = None if unknown else _total(call.inputs)
-        out = Size(total, None, call.inputs[0].itemsize, out.card)
+        nbytes = None if unknown else total(call.inputs)
+        out = Size(nbytes, None, call.inputs[0].itemsize, out.card)
     # dask joins along one axis after the other, also where there is one chunk along it
     flat = out.shape is not None and len(out.shape) < 2
     one_axis = flat or call.name in ("concatenate", "stack")
@@ -310,7 +202,7 @@ def _join(call: Call) -> Step:
 def _gather(call: Call) -> Step:
     if any(value.nbytes is None for value in call.inputs):
         return Step(Size(None, None, 0, call.card))
-    out = Size(_total(call.inputs), None, 0, call.card)
+    out = Size(total(call.inputs), None, 0, call.card)
     # results of one chunk are copied, several are concatenated axis by axis
     return Step(out, scratch=out.on_card if len(call.inputs) > 1 else 0)
 
@@ -324,7 +216,7 @@ def _upload(call: Call) -> Step:
 
 def _download(call: Call) -> Step:
     if call.known is None:
-        return Step(Size(_total(call.inputs) if call.inputs else None))
+        return Step(Size(total(call.inputs) if call.inputs else None))
     return Step(Size(call.known.nbytes, call.known.shape, call.known.itemsize, card=False))
 
 
@@ -356,60 +248,6 @@ def _arg_leaf(call: Call) -> Step:
     itemsize = 8 + max((value.itemsize for value in call.inputs), default=8)
     both = Size(math.prod(out.shape) * itemsize, out.shape, itemsize, out.card)
     return Step(both, scratch=both.on_card, guess=largest + largest // 4)
-
-
-def _fold(function: Any, values: int) -> float:
-    """Most memory of combining `values` partials pairwise, in partials, the outcome included.
-
-    A pair is concatenated, then reduced; in the tree, outcomes of the left wait for the right.
-    """
-    if values < 2:
-        return 0.0
-    base = _PAIR.get(name_of(unwrap(function)[0]), _OTHER_PAIR)
-    levels = math.ceil(math.log2(values))
-    return base if levels == 1 else base + levels
-
-
-def _combined(call: Call) -> Step:
-    """A step of a rewritten reduction: as large as one of its partials, or as noted."""
-    partials = [value for value in call.arguments if isinstance(value, Size)]
-    if call.name in ("gather_nodes", "collect"):
-        if any(value.nbytes is None for value in partials):
-            return Step(Size(None, None, 0, _on_card(None, call.inputs)))
-        return Step(Size(_total(partials), None, 0, _on_card(None, call.inputs)))
-    values = len(call.arguments[4]) if call.name == "finish_gathered" else len(partials)
-    one = max((value.on_card for value in partials), default=0)
-    if call.name == "finish_gathered":
-        one //= max(1, values)
-    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
-    finishes = call.name.startswith("finish_")
-    out = call.result if call.known is not None and finishes else largest
-    most = _fold(call.arguments[0], values) * one
-    if call.name in ("gather_one", "gather_merged"):
-        most = (_fold(call.arguments[0], min(values, 2)) + 1) * one
-    elif finishes:
-        most = max(most, (1 + _FINISH) * one)
-    return Step(out, scratch=max(0, int(most) - out.on_card))
-
-
-def _scanned(call: Call) -> Step:
-    """A step of a rewritten scan: as large as a total, which is one slice of a chunk."""
-    partials = [value for value in call.arguments if isinstance(value, Size)]
-    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
-    if call.name == "block_total" and largest.shape is not None:
-        shape = tuple(1 if i == call.arguments[0] else n for i, n in enumerate(largest.shape))
-        return Step(array_size(shape, largest.itemsize, largest.card))
-    if call.name == "gathered_prefixes":
-        return Step(Size(largest.nbytes, None, largest.itemsize, largest.card))
-    out = call.result if call.known is not None else largest
-    smallest = min((value.on_card for value in partials), default=0)
-    return Step(out, scratch=2 * smallest)
-
-
-def _parcel(call: Call) -> Step:
-    """Pieces that a card sends in an exchange, or got in one."""
-    (cut,) = [argument for argument in call.arguments if isinstance(argument, Cut)]
-    return Step(Size(cut.nbytes, None, 1, card=True))
 
 
 def _flox(function: Any) -> Rule | None:
@@ -462,22 +300,5 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_NO_DATA, _no_data),
     "_broadcast_trick_inner": _broadcast,
     "arg_leaf": _arg_leaf,
-    **dict.fromkeys(("pack", "receive"), _parcel),
-    "join": _elementwise,
-    **dict.fromkeys(
-        (
-            "combine_node",
-            "gather_nodes",
-            "gather_one",
-            "gather_merged",
-            "collect",
-            "finish_local",
-            "finish_gathered",
-            "finish_reduced",
-        ),
-        _combined,
-    ),
-    **dict.fromkeys(
-        ("block_total", "fold_totals", "prefix", "add_offset", "gathered_prefixes"), _scanned
-    ),
+    **OWN_RULES,
 }

@@ -68,8 +68,12 @@ def array_size(shape: tuple[float, ...], itemsize: int, card: bool) -> Size:
 @dataclass(frozen=True)
 class _Array:
     chunks: tuple[tuple[float, ...], ...]
-    itemsize: int
+    dtype: np.dtype[Any]
     card: bool
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
 
 
 class Sizes:
@@ -92,8 +96,8 @@ class Sizes:
             notes = layer.collection_annotations or {}
             if "chunks" in notes and "dtype" in notes:
                 card = str(notes.get("chunk_type", "")).startswith(_CHUNK_TYPES)
-                itemsize = np.dtype(notes["dtype"]).itemsize
-                self._arrays[name] = _Array(tuple(notes["chunks"]), itemsize, card)
+                dtype = np.dtype(notes["dtype"])
+                self._arrays[name] = _Array(tuple(notes["chunks"]), dtype, card)
         self.look_at(graph)
 
     def look_at(self, graph: HighLevelGraph) -> None:
@@ -109,6 +113,11 @@ class Sizes:
         if key not in self._found:
             self._found[key] = self._chunk(key[0], key[1:])
         return self._found[key]
+
+    def dtype(self, key: Key) -> np.dtype[Any] | None:
+        """Dtype of the chunk ``(name, i, j, ...)``; None where nothing is known of its array."""
+        array = self._arrays.get(key[0]) if isinstance(key, tuple) and key else None
+        return None if array is None else array.dtype
 
     def located(self, key: Key, task: Key) -> Key:
         """Key ``(name, i, j, ...)`` of an inner step of the fused task `task`.

@@ -24,7 +24,8 @@ from dask.order import order
 from dask.typing import Key
 
 from daskasc.collectives import Gang, collect
-from daskasc.planner._rules import Step, step
+from daskasc.planner._calls import Step
+from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
 
 

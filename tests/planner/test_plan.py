@@ -13,7 +13,7 @@ import pytest
 
 import daskasc
 from daskasc.errors import ConfigurationError, InputError
-from daskasc.planner import _combine, _partials, _prefix, _rules
+from daskasc.planner import _combine, _counting, _partials, _prefix, _rules
 from tests.planner.cards import on_cards
 
 KIB = 1024
@@ -194,9 +194,9 @@ def test_cost_grows_with_the_number_of_chunks_only(chunks):
 def test_every_task_function_of_the_planner_has_a_rule():
     functions = {"deposit", "barrier", "collect"} | {
         name
-        for module in (_combine, _partials, _prefix)
+        for module in (_combine, _counting, _partials, _prefix)
         for name, found in vars(module).items()
         if inspect.isfunction(found) and (inspect.getdoc(found) or "").startswith("Task: ")
     }
-    assert {"gather_merged", "gather_nodes", "arg_leaf", "add_offset"} <= functions
+    assert {"gather_merged", "gather_nodes", "arg_leaf", "add_offset", "narrow"} <= functions
     assert functions <= _rules._RULES.keys()

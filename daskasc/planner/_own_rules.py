@@ -1,0 +1,118 @@
+"""Rules of the tasks that the planner writes itself; see :mod:`._rules`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from daskasc.collectives import Cut
+from daskasc.planner._calls import Call, Rule, Step, name_of, on_card, total, unwrap
+from daskasc.planner._counting import OTHERS
+from daskasc.planner._sizes import Size, array_size
+
+# memory that combining two partials takes, in partials: they are concatenated, then reduced;
+# finishing takes at most as much as combining two moments and correcting them
+_PAIR = {"mean_combine": 2.0, "moment_combine": 5.75, "sum": 3.0, "prod": 3.0, "any": 3.0}
+_PAIR |= {"all": 3.0, "chunk_min": 3.0, "chunk_max": 3.0}
+_OTHER_PAIR = 6.0
+_FINISH = 3.5
+
+
+def _fold(function: Any, values: int) -> float:
+    """Most memory of combining `values` partials pairwise, in partials, the outcome included.
+
+    A pair is concatenated, then reduced; in the tree, outcomes of the left wait for the right.
+    """
+    if values < 2:
+        return 0.0
+    base = _PAIR.get(name_of(unwrap(function)[0]), _OTHER_PAIR)
+    levels = math.ceil(math.log2(values))
+    return base if levels == 1 else base + levels
+
+
+def _combined(call: Call) -> Step:
+    """A step of a rewritten reduction: as large as one of its partials, or as noted."""
+    partials = [value for value in call.arguments if isinstance(value, Size)]
+    if call.name in ("gather_nodes", "collect"):
+        if any(value.nbytes is None for value in partials):
+            return Step(Size(None, None, 0, on_card(None, call.inputs)))
+        return Step(Size(total(partials), None, 0, on_card(None, call.inputs)))
+    values = len(call.arguments[4]) if call.name == "finish_gathered" else len(partials)
+    one = max((value.on_card for value in partials), default=0)
+    if call.name == "finish_gathered":
+        one //= max(1, values)
+    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
+    finishes = call.name.startswith("finish_")
+    out = call.result if call.known is not None and finishes else largest
+    most = _fold(call.arguments[0], values) * one
+    if call.name in ("gather_one", "gather_merged"):
+        most = (_fold(call.arguments[0], min(values, 2)) + 1) * one
+    elif finishes:
+        most = max(most, (1 + _FINISH) * one)
+    return Step(out, scratch=max(0, int(most) - out.on_card))
+
+
+def _scanned(call: Call) -> Step:
+    """A step of a rewritten scan: as large as a total, which is one slice of a chunk."""
+    partials = [value for value in call.arguments if isinstance(value, Size)]
+    largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
+    if call.name == "block_total" and largest.shape is not None:
+        shape = tuple(1 if i == call.arguments[0] else n for i, n in enumerate(largest.shape))
+        return Step(array_size(shape, largest.itemsize, largest.card))
+    if call.name == "gathered_prefixes":
+        return Step(Size(largest.nbytes, None, largest.itemsize, largest.card))
+    out = call.result if call.known is not None else largest
+    smallest = min((value.on_card for value in partials), default=0)
+    return Step(out, scratch=2 * smallest)
+
+
+def _parcel(call: Call) -> Step:
+    """Pieces that a card sends in an exchange, or got in one."""
+    (cut,) = [argument for argument in call.arguments if isinstance(argument, Cut)]
+    return Step(Size(cut.nbytes, None, 1, card=True))
+
+
+def _joined(call: Call) -> Step:
+    """An output chunk out of its pieces."""
+    return Step(call.result)
+
+
+def _counted(call: Call) -> Step:
+    """Counts of the digits of a chunk: one row at first, then at most one a wanted digit."""
+    wanted, turn = call.arguments[:2]
+    rows = wanted.most if turn else 1
+    out = array_size((rows, OTHERS + 1), 8, call.card)
+    values = next((value for value in call.inputs if value.shape is not None), Size(0, (0,)))
+    elements = math.prod(values.shape or ())
+    # integers in the values' order, shifted; digits, and those in question, as bincount takes them
+    scratch = elements * (2 * wanted.bits // 8 + 2 * 4 + 8 + 2)
+    return Step(out, scratch=scratch + 2 * out.on_card)
+
+
+def _selected(call: Call) -> Step:
+    """What counts tell: a few numbers in host memory, at last the results."""
+    return Step(Size(0) if call.name == "narrow" else call.result)
+
+
+OWN_RULES: dict[str, Rule] = {
+    **dict.fromkeys(("pack", "receive"), _parcel),
+    "join": _joined,
+    "count_digits": _counted,
+    **dict.fromkeys(("narrow", "finish_selected"), _selected),
+    **dict.fromkeys(
+        (
+            "combine_node",
+            "gather_nodes",
+            "gather_one",
+            "gather_merged",
+            "collect",
+            "finish_local",
+            "finish_gathered",
+            "finish_reduced",
+        ),
+        _combined,
+    ),
+    **dict.fromkeys(
+        ("block_total", "fold_totals", "prefix", "add_offset", "gathered_prefixes"), _scanned
+    ),
+}
