@@ -37,6 +37,7 @@ from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 from dask.typing import Key
+from dask.utils import Dispatch
 
 from daskasc._levels import METHODS
 from daskasc.planner._assemblies import Assemblies, Index
@@ -228,7 +229,7 @@ class Finder:
         chunks: list[Key] = []
         for part in map(reference, task.args[2].args):
             own = None if part is None else self.graph.get(part)
-            if not isinstance(own, Task) or own.func is not percentile_lookup:
+            if not isinstance(own, Task) or not _is_percentile(own.func):
                 return None
             chunk = reference(own.args[0])
             if chunk is None or part in self.outputs or self.users[part] != {key}:
@@ -306,6 +307,11 @@ def _only(argument: Any) -> Key | None:
             (nested,) = nested.args
         return reference(nested)
     return reference(argument)
+
+
+def _is_percentile(function: Any) -> bool:
+    """Whether a function is dask's dispatched one, which is copied when a graph is pickled."""
+    return isinstance(function, Dispatch) and function.__name__ == percentile_lookup.__name__
 
 
 def _position(key: Key) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import cloudpickle
 import dask.array as da
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import daskasc
 from daskasc.array import from_numpy
 from daskasc.planner import _selections
 from daskasc.planner._counting import Wanted, count_digits, finish_selected, narrow
+from tests.planner.local import run_locally
 from tests.planner.test_planner import annotations, gangs, planned, value
 from tests.planner.test_rechunk import noted
 
@@ -158,6 +160,13 @@ def test_percentiles_are_exact(dtype, method):
     same(value(lazy, 4), expected)
 
 
+def test_a_pickled_graph_is_recognised():
+    x = noted(host("f4"), 100)
+    for lazy in (da.nanmedian(x, axis=0), da.nanquantile(x, 0.2, axis=0), da.percentile(x, [5])):
+        sent = cloudpickle.loads(cloudpickle.dumps(lazy))
+        assert counts(sent)
+
+
 def test_on_cards_the_result_is_on_a_card():
     x = host("f4")
     lazy = da.from_array(x, chunks=100).map_blocks(
@@ -169,8 +178,6 @@ def test_on_cards_the_result_is_on_a_card():
         (da.percentile(lazy, [20, 70]), np.percentile(x, [20, 70]).astype("f4")),
     ):
         graph, keys = planned(result, 4)
-        from tests.planner.local import run_locally
-
         (got,) = run_locally(graph, keys)
         assert type(got).__name__ == "AscendArray"
         same(got, expected)
