@@ -17,7 +17,7 @@ All functions work on any array library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,22 +149,34 @@ def count_digits(
         The last column counts what is no digit in question.
     """
     part = chunk if index is None else chunk[index]
-    keys = _keys(part.reshape(-1))
+    # one at a time: each takes as much memory as the chunk
+    counted = [
+        np.bincount(row, minlength=OTHERS + 1)
+        for row in _digits(wanted, turn, part.reshape(-1), found)
+    ]
+    counts = counted[0].reshape(1, -1) if len(counted) == 1 else np.stack(counted)
+    if before is not None:
+        counts += before
+    return counts
+
+
+def _digits(wanted: Wanted, turn: int, values: Any, found: Found | None) -> Iterator[Any]:
+    """Digits of a round for each prefix; `OTHERS` where a value does not belong to it."""
+    keys = _keys(values)
     low = wanted.bits - DIGIT * (turn + 1)
-    digits = (keys >> low) if low else keys
+    digits = keys >> low if low else keys
     if found is None:
-        digits = digits.astype(np.int32) + (OTHERS >> 1)
+        digits = digits.astype(np.int32, copy=False) + (OTHERS >> 1)
     else:
-        digits = (digits & (OTHERS - 1)).astype(np.int32)
-    if part.dtype.kind == "f":
-        digits = np.where(np.isnan(part.reshape(-1)), OTHERS, digits)
+        digits = (digits & (OTHERS - 1)).astype(np.int32, copy=False)
+    if values.dtype.kind == "f":
+        digits = np.where(np.isnan(values), OTHERS, digits)
     if found is None:
-        rows = [digits]
-    else:
-        higher = keys >> (low + DIGIT)
-        rows = [np.where(higher == prefix, digits, OTHERS) for prefix in found.prefixes]
-    counts = np.stack([np.bincount(row, minlength=OTHERS + 1) for row in rows])
-    return counts if before is None else counts + before
+        yield digits
+        return
+    keys = keys >> (low + DIGIT)
+    for prefix in found.prefixes:
+        yield np.where(keys == prefix, digits, OTHERS)
 
 
 def narrow(

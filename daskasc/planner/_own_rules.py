@@ -84,9 +84,9 @@ def _counted(call: Call) -> Step:
     out = array_size((rows, OTHERS + 1), 8, call.card)
     values = next((value for value in call.inputs if value.shape is not None), Size(0, (0,)))
     elements = math.prod(values.shape or ())
-    # integers in the values' order, shifted; digits, and those in question, as bincount takes them
-    scratch = elements * (2 * wanted.bits // 8 + 2 * 4 + 8 + 2)
-    return Step(out, scratch=scratch + 2 * out.on_card)
+    # integers in the values' order, digits, those in question, and these as bincount takes them
+    scratch = elements * (2 * wanted.bits // 8 + 2 * 4 + 8 + 1)
+    return Step(out, scratch=max(scratch, out.on_card))
 
 
 def _selected(call: Call) -> Step:

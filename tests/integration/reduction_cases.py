@@ -21,6 +21,7 @@ DTYPES = ("?", "i4", "i8", "f4", "f8", "c8")
 NUMBERS, REAL, FLOATS = DTYPES[1:], DTYPES[:5], DTYPES[3:]
 AXES = (None, 0, 1, (0, 2))
 ONE_AXIS = (0, 1, 2)
+ORDERED = (*ONE_AXIS, (0, 2), (0, 1, 2))  # axes that order statistics go over; dask takes no None
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,19 @@ def largest(x: Any, axis: int) -> Any:
     return np.flip(np.sort(x, axis=axis), axis).take([0, 1], axis=axis)
 
 
+def quantile(name: str) -> Operation:
+    """Two levels of a quantile."""
+    levels = np.array([0.2, 0.75])
+    return Operation(
+        name,
+        lambda x, axis: getattr(da, name)(x, levels, axis=axis),
+        lambda x, axis: getattr(np, name)(x, levels, axis=axis),
+        REAL[1:],
+        ORDERED,
+        missing=name.startswith("nan"),
+    )
+
+
 def matrix(x: Any) -> Any:
     return x[:, :, 0]
 
@@ -98,6 +112,13 @@ OPERATIONS = (
         lambda x, axis: np.argsort(x, axis=axis, kind="stable").take([0, 1], axis=axis),
         FLOATS[:2],
         ONE_AXIS,
+    ),
+    *(same(name, REAL[1:], ORDERED) for name in ("median", "nanmedian")),
+    *(quantile(name) for name in ("quantile", "nanquantile")),
+    both(
+        "percentile",
+        lambda m, x: m.percentile(x[:, 0, 0], [20, 75]).astype("f8"),
+        REAL[1:],
     ),
     both("unique", lambda m, x: m.unique(x[:, 0, 0]), REAL),
     both("bincount", lambda m, x: m.bincount(abs(x[:, 0, 0])), ("i4", "i8")),

@@ -24,6 +24,12 @@ def source() -> da.Array:
     return x.map_blocks(from_numpy, dtype=DTYPE, meta=from_numpy(np.empty((0, 0, 0), DTYPE)))
 
 
+def row() -> da.Array:
+    """16 chunks of 1 MiB along one axis."""
+    x = da.ones(1 << 22, chunks=1 << 18, dtype="f4")
+    return x.map_blocks(from_numpy, dtype="f4", meta=from_numpy(np.empty(0, "f4")))
+
+
 def labelled() -> xr.DataArray:
     months = np.arange(128) % 12
     return xr.DataArray(source(), dims=("time", "y", "x"), coords={"time": months}, name="t")
@@ -51,6 +57,7 @@ COMPUTED = {
     "three reductions": lambda: [source().sum(0), (source() * 2).max(0), (source() - 1).min(0)],
     "concatenate and mean": lambda: da.concatenate([source(), source() + 1]).mean(axis=0),
     "tensordot": contracted,
+    "median of all": lambda: da.nanmedian(row(), axis=0),
     "collected": lambda: source()[:32] + 1,
     "xarray where max": lambda: xr.where(labelled() > 0, labelled(), 0.0).max("time"),
     "dataset mean": lambda: xr.Dataset({"a": labelled(), "b": labelled() * 2}).mean("time"),
