@@ -14,7 +14,8 @@ decisions to the scheduler:
   nobody can take over, fail with :class:`~daskasc.errors.PlacementError`. No task waits for ever.
 
 Plans ask this plugin where the chunks of persisted arrays lie (:func:`daskasc.topology.residence`).
-Chunks are let in a few at a time, see :mod:`scheduler_plugins._window`.
+Chunks are let in a few at a time, see :mod:`scheduler_plugins._window`; after the death of a worker
+its tasks one at a time, see :mod:`scheduler_plugins._suspects`.
 
 A card without a host is pinned to an address that no worker can have, never left unpinned.
 Preload by name: ``dask scheduler --preload scheduler_plugins.chunk_placement --cards 8``.
@@ -35,6 +36,7 @@ from distributed.protocol.pickle import dumps
 from daskasc import config, topology
 from daskasc.errors import PlacementError
 from scheduler_plugins._cards import CardMap, Changes
+from scheduler_plugins._suspects import Suspects
 from scheduler_plugins._throttle import Throttle
 from scheduler_plugins._window import Window
 
@@ -60,6 +62,7 @@ class ChunkPlacement(SchedulerPlugin):
         self._scheduler: Scheduler | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._throttle = Throttle(self._release, self._idle)
+        self._suspects = Suspects()
 
     async def start(self, scheduler: Scheduler) -> None:
         """Take in the workers that are there already."""
@@ -73,6 +76,7 @@ class ChunkPlacement(SchedulerPlugin):
         """Cancel the timers."""
         self._cancel_timer()
         self._throttle.clear()
+        self._suspects.clear()
         topology.remove_residence(self._residence)
 
     async def close(self) -> None:
@@ -82,6 +86,7 @@ class ChunkPlacement(SchedulerPlugin):
     def restart(self, scheduler: Scheduler) -> None:
         """Forget the graphs; the scheduler has dropped their tasks."""
         self._throttle.clear()
+        self._suspects.clear()
 
     def update_graph(
         self, scheduler: Scheduler, *, annotations: Mapping[str, Mapping[Any, Any]], **_: Any
@@ -157,6 +162,11 @@ class ChunkPlacement(SchedulerPlugin):
         """Let the next chunks in when those before them are done."""
         if finish in ("memory", "erred", "released", "forgotten"):
             self._throttle.finished(key)
+        if finish in ("memory", "erred", "forgotten"):
+            following = self._suspects.finished(key)
+            if following is not None:
+                # a hook of the scheduler runs in the midst of a transition
+                asyncio.get_running_loop().call_soon(self._release, [following])
 
     def _release(self, keys: list[Any]) -> None:
         scheduler = self._scheduler
@@ -183,7 +193,22 @@ class ChunkPlacement(SchedulerPlugin):
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """Start the deadline of the cards that a lost worker served."""
-        self._apply(self.map.lost(worker, time.monotonic()), "lost")
+        changes = self.map.lost(worker, time.monotonic())
+        self._suspect(changes.moved)
+        self._apply(changes, "lost")
+
+    def _suspect(self, cards: Iterable[int]) -> None:
+        """Let the tasks that were with a dead worker run one at a time."""
+        found: dict[int, list[TaskState]] = {card: [] for card in cards}
+        for task, card in self._tasks_of(found):
+            if "gang" in (task.annotations or {}):
+                # waits for other cards, and has limits of its own
+                task.suspicious = 0
+            elif task.suspicious and task.state not in ("memory", "erred", "forgotten"):
+                found[card].append(task)
+        for card, tasks in found.items():
+            tasks.sort(key=lambda task: task.priority or ())
+            self._suspects.set(card, [task.key for task in tasks])
 
     def host(self, card: int) -> str | None:
         """Address of the worker that serves `card`; None while it has none."""
@@ -195,9 +220,12 @@ class ChunkPlacement(SchedulerPlugin):
         task = scheduler.tasks.get(key) if scheduler is not None else None
         return _card_of(task) if task is not None else None
 
+    def _holds(self, key: Any) -> bool:
+        return self._throttle.holds(key) or self._suspects.holds(key)
+
     def _pin(self, task: TaskState, card: Any) -> None:
         address = self.map.host(int(card)) if isinstance(card, Integral) else None
-        if self._throttle.holds(task.key):
+        if self._holds(task.key):
             address = f"card-{card}-is-busy"
         task.worker_restrictions = {address or f"card-{card}-is-missing"}
         task.loose_restrictions = False
@@ -219,7 +247,7 @@ class ChunkPlacement(SchedulerPlugin):
             waiting = {
                 task.key: "processing"
                 for task in list(scheduler.unrunnable)
-                if _card_of(task) in changes.moved and not self._throttle.holds(task.key)
+                if _card_of(task) in changes.moved and not self._holds(task.key)
             }
             scheduler.transitions(waiting, stimulus_id=stimulus)
         if changes.abandoned:
