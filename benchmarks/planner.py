@@ -112,12 +112,11 @@ def without_running(chunks: int, cards: int, repeats: int) -> list[Result]:
     ]
 
 
-def running(chunks: int, both: dict[str, Side], repeats: int) -> list[Result]:
+def running(chunks: int, both: dict[str, Side], repeats: int, idle: float) -> list[Result]:
     """Costs of running, after a run whose values were compared."""
     builds = {name: partial(build, chunks, side.has_cards) for name, side in both.items()}
     for name, side in both.items():
         side.run(builds[name], partial(compare, chunks, name))
-    idle = idle_load()
     runs: dict[str, list[Run]] = {name: [] for name in both}
     for _ in range(repeats):
         for name, side in both.items():
@@ -180,7 +179,7 @@ def checks(results: list[Result]) -> None:
         small, large = (sum(per_chunk[part][size] for part in parts) for size in (least, most))
         check(
             f"{way}, a chunk costs no more of {most} than of {least}",
-            large <= small,
+            0 < large <= small,
             f"{large:.1f} us of CPU against {small:.1f}, {ratio(large, small) or 0:.2f} times",
         )
     if "daskasc, run" in per_chunk:
@@ -188,7 +187,7 @@ def checks(results: list[Result]) -> None:
         ours, stock = (per_chunk[f"{side}, run"][most] for side in ("daskasc", "dask"))
         check(
             f"scheduler CPU a chunk of {most} is at most 0.10 of stock dask's",
-            ours <= 0.1 * stock,
+            0 < ours <= 0.1 * stock,
             f"{ours:.1f} us against {stock:.1f}, {ratio(ours, stock) or 0:.2f} times",
         )
 
@@ -212,8 +211,9 @@ def main(arguments: list[str] | None = None) -> None:
         results += without_running(size, chosen.cards, chosen.repeats)
     if chosen.run:
         with tempfile.TemporaryDirectory() as folder, sides(chosen.cards, folder) as both:
+            idle = idle_load()
             for size in (size for size in sizes if size <= chosen.run_size):
-                results += running(size, both, chosen.repeats)
+                results += running(size, both, chosen.repeats, idle)
     print(f"planned for {chosen.cards} cards, medians of {chosen.repeats}\n")
     show(results)
     print()

@@ -80,7 +80,9 @@ def opened(side: Side, path: Path) -> da.Array:
     return daskasc.from_zarr(path) if side.has_cards else da.from_zarr(str(path))
 
 
-def measure(name: str, folder: Path, both: dict[str, Side], repeats: int) -> dict[str, list[Run]]:
+def measure(
+    name: str, folder: Path, both: dict[str, Side], repeats: int, idle: float
+) -> dict[str, list[Run]]:
     """Runs of each side, after one whose values were compared."""
     workload = WORKLOADS[name]
     builds = {
@@ -91,7 +93,6 @@ def measure(name: str, folder: Path, both: dict[str, Side], repeats: int) -> dic
     for side, it in both.items():
         it.run(builds[side], lambda value, side=side: values.update({side: value}))
     same(values, name, workload.tolerance)
-    idle = idle_load()
     runs: dict[str, list[Run]] = {side: [] for side in both}
     for _ in range(repeats):
         for side, it in both.items():
@@ -196,8 +197,9 @@ def main(arguments: list[str] | None = None) -> None:
                 )
                 header(["", *COLUMNS, "card's accounts MiB"])
                 mine: list[Result] = []
+                idle = idle_load()
                 for name in chosen.only:
-                    runs = measure(name, stores, both, chosen.repeats)
+                    runs = measure(name, stores, both, chosen.repeats, idle)
                     pair = summed_up(name, runs, workers, chunks[WORKLOADS[name].source])
                     row([name, *cells(pair)])
                     mine += pair
