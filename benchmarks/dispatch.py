@@ -1,11 +1,12 @@
-"""Dispatch overhead: what a call costs over the bare torch call, with arrays of ten elements.
+"""Dispatch overhead: what a call costs over the bare torch call, with arrays of few elements.
 
 Each row runs the same computation on torch tensors, on AscendArrays and on NumPy arrays, in short
 blocks that take turns, so that all three see the same load. Times are CPU times of the thread. The
 figure of a side is the lower quartile of its blocks, which a busy machine moves less than the
 median; the overhead is the difference. Results are compared before times.
 
-Usage: ``python benchmarks/dispatch.py [--attached] [--blocks 400] [--calls 50]``
+Usage: ``python benchmarks/dispatch.py [--attached] [--blocks 400] [--calls 50] [--size 10]
+[--json FILE]``
 
 ``--attached`` measures in a process that owns a stand-in card, where every array also keeps the
 books of its storage.
@@ -13,7 +14,6 @@ books of its storage.
 
 from __future__ import annotations
 
-import argparse
 import operator
 import statistics
 import time
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from _measure import Result, compared, header, interleaved, medians, parser, row, write
 
 from daskasc import device
 from daskasc.array import asnumpy, from_numpy
@@ -39,8 +40,8 @@ class Case(NamedTuple):
     torch: Callable[..., Any]
 
 
-def cases() -> list[Case]:
-    """All rows; functions of ``x, y, mask`` (arrays of ten elements)."""
+def cases(size: int = 10) -> list[Case]:
+    """All rows; functions of ``x, y, mask`` (small arrays)."""
     torch = device.torch()
     return [
         Case("operator", "x + y", lambda x, y, m: x + y, lambda x, y, m: x + y),
@@ -87,9 +88,9 @@ def cases() -> list[Case]:
         ),
         Case(
             "general",
-            "x.reshape(2, 5)",
-            lambda x, y, m: x.reshape(2, 5),
-            lambda x, y, m: x.reshape(2, 5),
+            f"x.reshape(2, {size // 2})",
+            lambda x, y, m: x.reshape(2, size // 2),
+            lambda x, y, m: x.reshape(2, size // 2),
         ),
         Case("general", "x[2:5]", lambda x, y, m: x[2:5], lambda x, y, m: x[2:5]),
         Case("general", "x[mask]", lambda x, y, m: x[m], lambda x, y, m: x[m]),
@@ -121,18 +122,23 @@ _new = object.__new__
 _multiply = operator.mul
 
 
-def least(blocks: int, calls: int) -> tuple[float, float]:
+def least(blocks: int, calls: int, size: int) -> tuple[float, float]:
     """Microseconds over bare torch of an operator and of a ufunc call on :class:`Least`."""
     torch = device.torch()
-    tensors = (torch.ones(10), torch.ones(10))
+    tensors = (torch.ones(size), torch.ones(size))
     wrapped = tuple(map(Least, tensors))
-    times: tuple[list[float], list[float], list[float]] = ([], [], [])
-    for _ in range(blocks):
-        times[0].append(block(lambda x, y: x * y, tensors, calls))
-        times[1].append(block(lambda x, y: x * y, wrapped, calls))
-        times[2].append(block(lambda x, y: np.multiply(x, y), wrapped, calls))
-    bare, by_operator, by_ufunc = (statistics.quantiles(side, n=4)[0] for side in times)
-    return by_operator - bare, by_ufunc - bare
+    turns = {
+        "bare": lambda: block(lambda x, y: x * y, tensors, calls),
+        "operator": lambda: block(lambda x, y: x * y, wrapped, calls),
+        "ufunc": lambda: block(lambda x, y: np.multiply(x, y), wrapped, calls),
+    }
+    found = {side: quartile(times) for side, times in interleaved(turns, blocks).items()}
+    return found["operator"] - found["bare"], found["ufunc"] - found["bare"]
+
+
+def quartile(times: list[float]) -> float:
+    """Lower quartile."""
+    return statistics.quantiles(times, n=4)[0]
 
 
 def block(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
@@ -143,9 +149,9 @@ def block(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) 
     return (time.thread_time() - start) / calls * 1e6
 
 
-def measure(case: Case, blocks: int, calls: int) -> tuple[float, ...]:
-    """Microseconds a call of bare torch, of AscendArray and of NumPy."""
-    host = np.linspace(0.1, 2.0, 10, dtype=np.float32)
+def measure(case: Case, blocks: int, calls: int, size: int) -> dict[str, list[float]]:
+    """Microseconds a call in each block of bare torch, of AscendArray and of NumPy."""
+    host = np.linspace(0.1, 2.0, size, dtype=np.float32)
     there = host[::-1].copy()
     mask = host > there
     on_host = (host, there, mask)
@@ -154,48 +160,59 @@ def measure(case: Case, blocks: int, calls: int) -> tuple[float, ...]:
     expected = case.ours(*on_host)
     np.testing.assert_allclose(asnumpy(case.ours(*on_card)), expected, rtol=1e-6)
     np.testing.assert_allclose(case.torch(*bare).numpy(), expected, rtol=1e-6)
-    times: tuple[list[float], list[float], list[float]] = ([], [], [])
-    for _ in range(blocks):
-        times[0].append(block(case.torch, bare, calls))
-        times[1].append(block(case.ours, on_card, calls))
-        times[2].append(block(case.ours, on_host, calls))
-    return tuple(statistics.quantiles(side, n=4)[0] for side in times)
+    turns = {
+        "torch": lambda: block(case.torch, bare, calls),
+        "AscendArray": lambda: block(case.ours, on_card, calls),
+        "NumPy": lambda: block(case.ours, on_host, calls),
+    }
+    return interleaved(turns, blocks)
+
+
+def table(blocks: int, calls: int, size: int) -> list[Result]:
+    """Print the table and the line below it."""
+    print(f"scaled: the overhead on a machine whose bare torch x + y takes {REFERENCE} us")
+    header(["case", "bare torch", "AscendArray", "NumPy", "overhead", "scaled", "limit"])
+    results: list[Result] = []
+    scale = None
+    for case in cases(size):
+        times = measure(case, blocks, calls, size)
+        bare, ours, numpy = map(quartile, times.values())
+        scale = scale or REFERENCE / bare  # the first case is x + y
+        overhead = ours - bare
+        shown = (bare, ours, numpy, overhead, overhead * scale)
+        row([case.name, *(f"{figure:.2f}" for figure in shown), f"{LIMITS[case.kind]:.0f}"])
+        in_seconds = {side: value / 1e6 for side, value in medians(times).items()}
+        results += compared(case.name, in_seconds, {"elements": size})
+    by_operator, by_ufunc = least(blocks, calls, size)
+    print(
+        f"a class in Python that only wraps: operators {by_operator:.2f}, ufunc calls "
+        f"{by_ufunc:.2f} over bare torch"
+    )
+    return results
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print one line a case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--attached", action="store_true")
-    parser.add_argument("--blocks", type=int, default=400)
-    parser.add_argument("--calls", type=int, default=50)
-    options = parser.parse_args(arguments)
-    if options.attached:
+    options = parser(__doc__, 10, "elements of the arrays, an even number from 10")
+    options.add_argument("--attached", action="store_true")
+    options.add_argument("--blocks", type=int, default=400)
+    options.add_argument("--calls", type=int, default=50)
+    chosen = options.parse_args(arguments)
+    if chosen.size < 10 or chosen.size % 2:
+        options.error(f"--size is {chosen.size}; allowed: even numbers from 10")
+    if chosen.blocks < 2:
+        options.error(f"--blocks is {chosen.blocks}; a quartile needs at least 2")
+    if chosen.attached:
         device.attach("cpu", 0)
     before = device.torch().get_num_threads()
     try:
         device.torch().set_num_threads(1)
-        where = "attached to a stand-in card" if options.attached else "unattached"
-        print(f"{where}; microseconds, {options.blocks} blocks of {options.calls} calls")
-        print(f"scaled: the overhead on a machine whose bare torch x + y takes {REFERENCE} us")
-        print("| case | bare torch | AscendArray | NumPy | overhead | scaled | limit |")
-        print("|---|---|---|---|---|---|---|")
-        scale = None
-        for case in cases():
-            bare, ours, numpy = measure(case, options.blocks, options.calls)
-            scale = scale or REFERENCE / bare  # the first case is x + y
-            overhead, limit = ours - bare, LIMITS[case.kind]
-            print(
-                f"| {case.name} | {bare:.2f} | {ours:.2f} | {numpy:.2f} | {overhead:.2f} "
-                f"| {overhead * scale:.2f} | {limit:.0f} |"
-            )
-        by_operator, by_ufunc = least(options.blocks, options.calls)
-        print(
-            f"a class in Python that only wraps: operators {by_operator:.2f}, ufunc calls "
-            f"{by_ufunc:.2f} over bare torch"
-        )
+        where = "attached to a stand-in card" if chosen.attached else "unattached"
+        print(f"{where}; microseconds, {chosen.blocks} blocks of {chosen.calls} calls")
+        write(chosen.json, table(chosen.blocks, chosen.calls, chosen.size))
     finally:
         device.torch().set_num_threads(before)
-        if options.attached:
+        if chosen.attached:
             device.detach()
 
 

@@ -1,4 +1,4 @@
-"""Whole arrays against NumPy: ratios of times from 1e3 to 1e7 elements, at one and two threads.
+"""Whole arrays against NumPy: ratios of times from 1e3 elements up, at one and two threads.
 
 NumPy runs on one thread always; torch on as many as the column says. Both sides take turns in one
 process, results are compared before times, and the figure is the ratio of the medians (above 1:
@@ -6,18 +6,18 @@ AscendArray is faster). On the CPU stand-in this compares torch's kernels, and w
 adds, with NumPy's; it says nothing about a card. On a machine with other load take ``--cpu-time``:
 CPU time of the thread instead of wall time, for one thread only.
 
-Usage: ``python benchmarks/elementwise.py [--quick] [--cpu-time] [--repeats 7] [--only add sort]``
+Usage: ``python benchmarks/elementwise.py [--size 10000000] [--cpu-time] [--repeats 7]
+[--only add sort] [--json FILE]``
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _measure import Result, compared, header, interleaved, medians, parser, row, seconds, write
 
 from daskasc import device
 from daskasc.array import asnumpy, from_numpy
@@ -57,68 +57,70 @@ def make_data(size: int) -> Data:
     }
 
 
-def timed(work: Callable[[Data], Any], data: Data, calls: int, clock: Callable[[], float]) -> float:
-    """Seconds of one call."""
-    start = clock()
-    for _ in range(calls):
-        work(data)
-    device.current().synchronize()
-    return (clock() - start) / calls
-
-
 def compare(
     name: str, size: int, threads: tuple[int, ...], repeats: int, clock: Callable[[], float]
-) -> list[float]:
-    """NumPy's median seconds, then the ratio for each number of threads."""
+) -> dict[str, float]:
+    """Median seconds of NumPy, then of AscendArray with each number of threads."""
     work, torch = WORKLOADS[name], device.torch()
     host = make_data(size)
     card = {key: from_numpy(value) for key, value in host.items()}
     expected = np.asarray(work(host))
     np.testing.assert_allclose(asnumpy(work(card)), expected, rtol=2e-4, atol=2e-4)
-    calls = max(int(2e-3 / max(timed(work, host, 1, clock), 1e-6)), 1)
-    times: dict[int, list[float]] = {0: [], **{n: [] for n in threads}}
-    for _ in range(repeats):
-        times[0].append(timed(work, host, calls, clock))
-        for n in threads:
-            torch.set_num_threads(n)
-            times[n].append(timed(work, card, calls, clock))
-    medians = {n: statistics.median(values) for n, values in times.items()}
-    return [medians[0], *(medians[0] / medians[n] for n in threads)]
+    calls = max(int(2e-3 / max(seconds(lambda: work(host), 1, clock), 1e-6)), 1)
+
+    def by_numpy() -> float:
+        return seconds(lambda: work(host), calls, clock)
+
+    def by_card(n: int) -> float:
+        torch.set_num_threads(n)
+        start = clock()
+        for _ in range(calls):
+            work(card)
+        device.current().synchronize()
+        return (clock() - start) / calls
+
+    turns: dict[str, Callable[[], float]] = {"NumPy": by_numpy}
+    turns |= {f"AscendArray, {n} thread(s)": lambda n=n: by_card(n) for n in threads}
+    return medians(interleaved(turns, repeats))
+
+
+def sizes_up_to(largest: int) -> list[int]:
+    """Powers of ten from 1000 to `largest`, or `largest` itself where that is less."""
+    return [10**n for n in range(3, 10) if 10**n <= largest] or [largest]
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print a Markdown table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two small sizes, two repeats")
-    parser.add_argument("--cpu-time", action="store_true", help="of one thread; not wall time")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--largest", type=int, default=10**7)
-    parser.add_argument("--only", nargs="*", default=list(WORKLOADS), choices=list(WORKLOADS))
-    options = parser.parse_args(arguments)
-    sizes = [n for n in (10**3, 10**4, 10**5, 10**6, 10**7) if n <= options.largest]
-    repeats = options.repeats
-    if options.quick:
-        sizes, repeats = [100, 1000], 2
+    options = parser(__doc__, 10**7, "elements of the largest arrays; also smaller powers of ten")
+    options.add_argument("--cpu-time", action="store_true", help="of one thread; not wall time")
+    options.add_argument("--repeats", type=int, default=7)
+    options.add_argument("--only", nargs="*", default=list(WORKLOADS), choices=list(WORKLOADS))
+    chosen = options.parse_args(arguments)
+    sizes = sizes_up_to(chosen.size)
     torch = device.torch()
     before = torch.get_num_threads()
-    threads = (1,) if options.cpu_time else (1, 2)
-    clock = time.thread_time if options.cpu_time else time.perf_counter
+    threads = (1,) if chosen.cpu_time else (1, 2)
+    clock = time.thread_time if chosen.cpu_time else time.perf_counter
     print(
         f"float32; ratio NumPy / AscendArray at {' and '.join(map(str, threads))} thread(s), "
-        f"{'CPU' if options.cpu_time else 'wall'} time (above 1: AscendArray is faster)\n"
+        f"{'CPU' if chosen.cpu_time else 'wall'} time (above 1: AscendArray is faster); in "
+        "brackets NumPy's time\n"
     )
-    print("| | " + " | ".join(f"{size:.0e}".replace("e+0", "e") for size in sizes) + " |")
-    print("|---|" + "---|" * len(sizes))
+    header(["", *(f"{size:.0e}".replace("e+0", "e") for size in sizes)])
+    results: list[Result] = []
     try:
-        for name in options.only:
+        for name in chosen.only:
             cells = []
             for size in sizes:
-                seconds, *ratios = compare(name, size, threads, repeats, clock)
-                shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-                cells.append(f"{shown} ({seconds * 1e3:.3g} ms)")
-            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+                found = compare(name, size, threads, chosen.repeats, clock)
+                rows = compared(name, found, {"elements": size})
+                shown = ", ".join(f"{one.ratio or 0:.2f}" for one in rows[1:])
+                cells.append(f"{shown} ({found['NumPy'] * 1e3:.3g} ms)")
+                results += rows
+            row([name, *cells])
     finally:
         torch.set_num_threads(before)
+    write(chosen.json, results)
 
 
 if __name__ == "__main__":
