@@ -29,6 +29,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     twin,
 )
+from daskasc.array._index_bounds import checked_index
 from daskasc.array._readonly import freeze, laid_out
 from daskasc.array._reductions import normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
@@ -176,7 +177,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         where_ = places
     elif mode != "raise":
         raise ValueError(f"clipmode is {mode!r}; allowed: raise, wrap, clip")
-    places = _indexing._checked_index(where_, length, number, tensor.device)
+    places = checked_index(where_, length, number, tensor.device)
     advanced: list[Any] = [None] * tensor.ndim
     advanced[number] = places
     found = wrap(_indexing.gather(tensor, advanced))
@@ -192,7 +193,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if tensor.ndim != places.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     number = normalize_axis(axis, tensor.ndim)
-    places = _indexing._checked_index(places, tensor.shape[number], number, tensor.device)
+    places = checked_index(places, tensor.shape[number], number, tensor.device)
     sides = [tuple(n for i, n in enumerate(t.shape) if i != number) for t in (tensor, places)]
     try:
         rest = np.broadcast_shapes(*sides)
