@@ -7,8 +7,6 @@ of ``eig`` and ``eigvals`` need a look at the imaginary parts and wait as well.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -397,28 +395,6 @@ def matrix_power(a: Any, n: Any) -> Any:
         if count:
             array = products.matmul(array, array)
     return power.copy() if power is array else power
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
-    """As :func:`numpy.linalg.multi_dot`; floating-point chains in torch's best order."""
-    tensors = [tensor_of(a) for a in arrays]
-    if len(tensors) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    for place, tensor in enumerate(tensors):
-        if tensor.ndim != 2 and not (tensor.ndim == 1 and place in (0, len(tensors) - 1)):
-            raise LinAlgError(
-                f"{tensor.ndim}-dimensional array given. Array must be two-dimensional"
-            )
-    ends = itertools.pairwise(tensors)
-    if any(left.shape[-1] != right.shape[0] for left, right in ends):
-        raise ValueError(f"shapes {[tuple(t.shape) for t in tensors]} not aligned")
-    same = len({t.dtype for t in tensors}) == 1 and tensors[0].is_floating_point()
-    if same:
-        found = wrap(torch.linalg.multi_dot(tensors))
-    else:
-        found = functools.reduce(products.dot, map(wrap, tensors))
-    return products.exactly(found, out)
 
 
 @implements(np.linalg.matrix_norm)

@@ -23,7 +23,7 @@ from daskasc.array._dispatch import (
     is_array,
     target_of,
 )
-from daskasc.array._dtypes import NUMPY, TWINS, promote, torch, twin
+from daskasc.array._dtypes import NUMPY, TWINS, is_integer, promote, torch, twin
 from daskasc.array._operators import check_output, stored
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
@@ -208,6 +208,17 @@ def _only_moves(text: str) -> bool:
     return set(given) <= set(wanted)
 
 
+def _contracted(text: str, tensors: list[Any]) -> Any:
+    try:
+        return torch.einsum(text, *tensors)
+    except RuntimeError:
+        # torch sums an axis of one operand of small integers in int64, and then refuses to
+        # multiply it by another, which it has not summed
+        if not is_integer(tensors[0]) or tensors[0].dtype is torch.int64:
+            raise
+        return torch.einsum(text, *(tensor.to(torch.int64) for tensor in tensors))
+
+
 @implements(np.einsum)
 def einsum(
     *operands: Any,
@@ -236,7 +247,7 @@ def einsum(
         tensors = [tensor.to(torch.int64) for tensor in tensors]
     tensors = [twin(tensor) for tensor in tensors]
     try:
-        found = torch.einsum(text, *tensors)
+        found = _contracted(text, tensors)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
     # torch sums small integers in int64

@@ -209,3 +209,26 @@ def test_lengths_are_integers(make):
 def test_full_of_none_is_nan():
     check(lambda a: np.full_like(a, None), np.ones(2))
     check(lambda a: np.full_like(a, None), np.ones(2, "i4"))
+
+
+NARROW = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4"]
+
+
+@pytest.mark.parametrize("second", NARROW)
+@pytest.mark.parametrize("first", NARROW)
+def test_einsum_of_integers_summed_in_one_operand(first: str, second: str) -> None:
+    a, b = np.arange(4).reshape(2, 2).astype(first), np.array([[1, 3]]).astype(second)
+    check(lambda a, b: np.einsum("ij,ij->", a, b), a, b)
+    check(lambda a, b: np.einsum("ij,kj->k", a, b), a, b)
+
+
+@pytest.mark.parametrize(
+    "dtypes", ["i1 i1 i8", "? ? i8", "i1 i8 i1", "i2 u2 f4", "f2 f4 i1", "f2 f2 f2"]
+)
+@pytest.mark.parametrize("shapes", [(2, 2, 2, 1), (1, 2, 2, 2), (2, 2, 2, 2), (0, 2, 2, 2)])
+def test_chains_are_multiplied_in_numpys_order(dtypes: str, shapes: tuple[int, ...]) -> None:
+    sizes = zip(shapes[:-1], shapes[1:], dtypes.split(), strict=True)
+    chain = [np.full((m, n), 100).astype(dtype) for m, n, dtype in sizes]
+    check(lambda *x: np.linalg.multi_dot(x), *chain)
+    check(lambda *x: np.linalg.multi_dot([x[0][0] if len(x[0]) else x[0], *x[1:]]), *chain)
+    check(lambda *x: np.linalg.multi_dot([*x, x[-1].T, x[-1]]), *chain)
