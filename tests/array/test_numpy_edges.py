@@ -232,3 +232,43 @@ def test_chains_are_multiplied_in_numpys_order(dtypes: str, shapes: tuple[int, .
     check(lambda *x: np.linalg.multi_dot(x), *chain)
     check(lambda *x: np.linalg.multi_dot([x[0][0] if len(x[0]) else x[0], *x[1:]]), *chain)
     check(lambda *x: np.linalg.multi_dot([*x, x[-1].T, x[-1]]), *chain)
+
+
+FAR = np.array([1e300, -1.7e163, 5e-324, 1e-310, 3.0, np.inf, np.nan, -0.0, -2.5, 3e38, 1e-45])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "divmod"])
+def test_division_whose_quotient_overflows(name: str, dtype: str) -> None:
+    function: Any = getattr(np, name)
+    with np.errstate(all="ignore"):
+        values = FAR.astype(dtype)
+    a, b = (np.ravel(x).repeat(8) for x in np.meshgrid(values, values))  # as long as vectors
+    check(function, a, b)
+    if name != "divmod":  # the tiny ones among them to scale
+        check(lambda a, b: function(a, b).astype("f8") * 1e300, a, b)
+    for number in (5e-324, -1e-40, 0.1, -2.0, np.nan, 0.0, np.inf):
+        check(lambda a, n=number: function(a, n), a)
+        check(lambda a, n=number: function(n, a), a)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_quotients_of_halves_round_once(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    a, b = (random.integers(0, 1 << 16, 9000).astype("u2").view("f2") for _ in "ab")
+    with np.errstate(all="ignore"):
+        expected, found = np.divmod(a, b), np.divmod(up(a), up(b))
+        np.testing.assert_array_equal(np.floor_divide(up(a), up(b)).asnumpy(), expected[0])
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(other.asnumpy(), one)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_negation_keeps_the_signs_of_zeros(dtype: str) -> None:
+    for x in (COMPLEX, COMPLEX.reshape(6, 6).T, COMPLEX[::2]):
+        x = x.astype(dtype)
+        for negative in (lambda a: -a, np.negative, lambda a: np.negative(a, out=a.copy())):
+            expected, found = negative(x), negative(up(x)).asnumpy()
+            np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+            np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))
+            np.testing.assert_array_equal(found, expected)
