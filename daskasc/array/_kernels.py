@@ -400,7 +400,7 @@ def scalar_tensor(value: Any, dtype: np.dtype[Any], place: Any) -> Any:
         # by way of the widest dtype: what is too large for a narrower one is an infinity
         wide = complex(value) if dtype.kind == "c" else float(value)
         widest = torch.complex128 if dtype.kind == "c" else torch.float64
-        return torch.tensor(wide, dtype=widest).to(torch_dtype(dtype)).to(place)
+        return cast(torch.tensor(wide, dtype=widest), torch_dtype(dtype)).to(place)
     if dtype.name in ("uint16", "uint32", "uint64"):
         return torch.from_numpy(np.asarray(value, dtype.name)).to(place)
     return torch.full((), value, dtype=torch_dtype(dtype), device=place)

@@ -218,7 +218,8 @@ def _nan_arg(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
         nan = torch.isnan(tensor)
         if tensor.numel() and bool(torch.all(nan, dim=axes.axes).any()):
             raise ValueError("All-NaN slice encountered")
-        tensor = tensor.masked_fill(nan, _loser(tensor, largest))
+        # NumPy's value in the place of NaN is real, and takes part in the order of complex numbers
+        tensor = tensor.masked_fill(nan, -math.inf if largest else math.inf)
     return extremes.arg_extreme(tensor, axis, out, keepdims, largest)
 
 

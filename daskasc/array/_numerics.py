@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _operators
+from daskasc.array import _complex, _operators
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import NeedsHost, implements
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
@@ -50,10 +50,20 @@ def clip(
     if weak and array.dtype.kind in "biu":
         array = wrap(cast(array._t, torch_dtype(result_dtype(np.result_type(array.dtype, *weak)))))
     result = array
-    if low is not None and low is not NO:
-        result = _bounded(np.maximum, result, low)
-    if high is not None and high is not NO:
-        result = _bounded(np.minimum, result, high)
+    given = [b for b in (low, high) if b is not None and b is not NO]
+    dtype = array.dtype
+    if any(type(b) is complex for b in weak) and dtype.kind in "fc":
+        dtype = np.result_type(dtype, 1j)
+    if len(given) == 2 and dtype.kind == "c":
+        kind = torch_dtype(result_dtype(dtype))
+        ends = [tensor_of(b, kind).to(array._t.device) for b in given]
+        tensor = _complex.bounded(cast(array._t, kind), ends[0], True)
+        result = wrap(_complex.bounded(tensor, ends[1], False))
+    else:
+        if low is not None and low is not NO:
+            result = _bounded(np.maximum, result, low)
+        if high is not None and high is not NO:
+            result = _bounded(np.minimum, result, high)
     if (low is None or low is NO) and (high is None or high is NO):
         result = _apply(np.positive, array)  # which bool has not
     elif result is array:

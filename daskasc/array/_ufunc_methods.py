@@ -169,18 +169,18 @@ def reduce(
         if initial is NO or initial is None:
             first = tensor_of(_identity(ufunc, target), target)  # -1 is all bits, unsigned too
         else:
-            first = initial_of(initial, target)
+            first = initial_of(initial, target, out)
         tensor = first.to(tensor.device).expand(shape)
         initial = NO
     else:
         for number in axes.axes:
             if initial is not NO and initial is not None and ufunc not in ASSOCIATIVE:
                 shape = [1 if i == number else n for i, n in enumerate(tensor.shape)]
-                first = initial_of(initial, tensor.dtype).expand(shape)
+                first = initial_of(initial, tensor.dtype, out).expand(shape)
                 tensor, initial = torch.cat([first, tensor], dim=number), NO
             tensor = cast(_fold(ufunc, tensor, number, dtype), target)
     if initial is not NO and initial is not None:
-        tensor = _call(ufunc, initial_of(initial, tensor.dtype), tensor, dtype)
+        tensor = _call(ufunc, initial_of(initial, tensor.dtype, out), tensor, dtype)
     return finish(cast(axes.finish(tensor), target), out)
 
 

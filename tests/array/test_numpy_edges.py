@@ -272,3 +272,73 @@ def test_complex_negation_keeps_the_signs_of_zeros(dtype: str) -> None:
             np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
             np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))
             np.testing.assert_array_equal(found, expected)
+
+
+NEGATIVE = [-0.0, np.float32(-0.0), np.complex64(complex(-0.0, 0.0)), complex(-0.0, -0.0), None]
+
+
+@pytest.mark.parametrize("initial", [*NEGATIVE, 0.0], ids=str)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8", "c16", "i4"])
+def test_signs_of_sums_of_nothing_but_zeros(dtype: str, initial: Any) -> None:
+    if isinstance(initial, complex | np.complex64) and dtype[0] != "c":
+        pytest.skip("a complex number is no start of real sums")
+
+    def parts(total: Any) -> Any:
+        return np.stack([total.real, total.imag]) if dtype[0] == "c" else total
+
+    zeros = np.zeros((2, 2), dtype)
+    for x in (-zeros, zeros, np.array([[-0.0, 0.0], [0.0, -0.0]]).astype(dtype), -zeros * 1):
+        check(lambda a: parts(np.sum(a, axis=1, initial=initial)), x)
+        check(lambda a: parts(np.add.reduce(a, axis=0, initial=initial)), x)
+        check(lambda a: parts(np.sum(a, axis=(), initial=initial)), x)
+        check(lambda a: parts(np.sum(a, axis=1, initial=initial, dtype="c16")).real, x)
+        mask = np.array([[True, False], [False, False]])
+        check(lambda a, m: parts(np.sum(a, axis=1, initial=initial, where=m)), x, mask)
+
+
+def test_products_without_a_start() -> None:
+    x = np.array([[complex(np.inf, 0), complex(0, np.inf), 1j], [2, 3, 4]])
+    for axis in (0, (), (0, 1)):
+        check(lambda a, axis=axis: np.prod(a, axis=axis, initial=None), x[:, :1])
+    check(lambda a: np.prod(a, axis=0, initial=None), x)
+    check(lambda a: np.multiply.reduce(a, initial=None), x)
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.prod, np.subtract.reduce, np.hypot.reduce])
+@pytest.mark.parametrize("target", ["i4", "f4", "f8", "c16"])
+def test_starts_are_put_into_out_first(reduce: Any, target: str) -> None:
+    for x in (np.array([-5.0]), np.zeros(0)):
+        check(lambda a, o: reduce(a, dtype="f8", initial=2.5, out=o), x, np.zeros((), target))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8"])
+def test_statistics_of_nothing(dtype: str) -> None:
+    x = np.ones((0, 3), dtype)
+    for function in (np.nanquantile, np.nanpercentile):
+        for method in ("linear", "lower", "inverted_cdf"):
+            check(lambda a, f=function, m=method: f(a, [0.5, 0.2], method=m), x)
+            check(lambda a, f=function, m=method: f(a, 0.5, axis=0, method=m, keepdims=True), x)
+    for function in (np.median, np.nanmedian):
+        check(lambda a, o, f=function: f(a, out=o).imag, x, np.zeros((), "c16"))
+        check(lambda a, o, f=function: f(a, axis=0, out=o).imag, x, np.zeros(3, "c16"))
+    for function in (np.cov, np.corrcoef):
+        check(function, x.astype("c8"))
+
+
+@pytest.mark.parametrize("values", [(0.401000986343372, 1), (1 + 2.0**-11 + 2.0**-40, -1)])
+def test_halves_of_doubles_are_rounded_once(values: tuple[float, ...]) -> None:
+    random = np.random.default_rng(0)
+    halves = random.normal(size=3000).astype("f2").astype("f8")
+    ties = halves * (1 + 2.0**-11)  # between two halves, for normal ones
+    x = np.concatenate(
+        [values, ties, ties * (1 + 2.0**-50), ties * (1 - 2.0**-50), [1e300, 1e-300]]
+    )
+    with np.errstate(all="ignore"):
+        expected = x.astype("f2")
+    target = up(np.zeros_like(expected))
+    target[...] = up(x)
+    for found in (up(x).astype("f2"), target):
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+    check(lambda a: a + values[0], np.zeros(3, "f2"))
+    assert (up(np.zeros(1, "f2")) + values[0]).item() == np.float16(values[0])
