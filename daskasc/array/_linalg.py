@@ -240,6 +240,8 @@ def einsum(
         # the dtype of out counts as an operand's
         dtype = promote(*(NUMPY[t.dtype] for t in given), target_of(out).dtype)
         check_output("einsum", dtype, target_of(out).dtype, casting)
+    if dtype is None and casting in ("no", "equiv") and len({t.dtype for t in given}) > 1:
+        raise TypeError(f"operands of several dtypes are not cast by the rule '{casting}'")
     tensors = common(given, dtype, casting)
     kind = tensors[0].dtype
     if kind is torch.bool:

@@ -16,7 +16,7 @@ from daskasc.array import _means as means
 from daskasc.array import _operators
 from daskasc.array import _reductions as full
 from daskasc.array._dispatch import implements, target_of
-from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, torch
 from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._storage import tensor_of, wrap
 
@@ -202,12 +202,10 @@ def nanstd(
 ) -> Any:
     """As :func:`numpy.nanstd`."""
     options = {"where": where, "mean": mean, "correction": correction}
+    if not _has_nan(tensor_of(a)):
+        return means.std(a, axis, dtype, out, ddof, keepdims, **options)
     variance = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
     root = _operators.apply(np.sqrt, (variance,))
-    if variance.dtype.kind in "iu" and out is None:
-        if variance.ndim:
-            return _operators.store(np.sqrt, root, variance)  # raises NumPy's error
-        root = wrap(cast(root._t, variance._t.dtype))
     return root if out is None else _operators.store(np.sqrt, root, out)
 
 

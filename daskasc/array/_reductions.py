@@ -58,6 +58,8 @@ class Axes:
 
     def __init__(self, axis: Any, ndim: int, keepdims: Any, ufunc: bool = False) -> None:
         self.ndim = ndim
+        if ufunc:
+            check_keepdims(keepdims)
         self.keepdims = bool(keepdims) if keepdims is not NO else False
         if type(axis) is int and -ndim <= axis < ndim:
             self.axes: tuple[int, ...] = (axis % ndim,)
@@ -97,6 +99,12 @@ class Axes:
         for axis in self.axes:
             tensor = tensor.unsqueeze(axis)
         return tensor
+
+
+def check_keepdims(keepdims: Any) -> None:
+    """Raise NumPy's TypeError for what its compiled functions take for no integer."""
+    if type(keepdims) is not bool and keepdims is not NO:
+        operator.index(keepdims)
 
 
 def check_axes(axis: Any) -> None:

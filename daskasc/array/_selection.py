@@ -27,14 +27,13 @@ from daskasc.array._dtypes import (
     sortable,
     torch,
     torch_dtype,
-    twin,
 )
 from daskasc.array._index_bounds import checked_index
 from daskasc.array._readonly import freeze, laid_out
 from daskasc.array._reductions import normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._values import check_safe
+from daskasc.array._values import check_cast, check_safe, host_indices
 
 _SCALARS = (int, float, complex)
 
@@ -162,9 +161,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     number = strict_axis(axis, tensor.ndim)
     check_taken("take", tensor.dtype, out)
     length = tensor.shape[number]
-    where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
-    if isinstance(where_, np.ndarray) and not where_.size:
-        where_ = where_.astype(np.intp)
+    where_ = indices._t if hasattr(indices, "_t") else host_indices(indices, "same_kind")
+    if isinstance(where_, torch.Tensor):
+        check_cast(NUMPY[where_.dtype], np.dtype(np.intp), "same_kind")
+        where_ = cast(where_, torch.int64)
     if not math.prod(tensor.shape[:number]):  # nothing is taken, hence NumPy checks nothing
         shape = (*tensor.shape[:number], *where_.shape, *tensor.shape[number + 1 :])
         found = wrap(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
@@ -322,27 +322,6 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for mask, choice in zip(reversed(condlist), reversed(choices), strict=True):
         chosen = torch.where(tensor_of(mask, torch.bool), choice, chosen)
     return wrap(chosen)
-
-
-@implements(np.isin)
-def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    kind: Any = None,
-) -> Any:
-    """As :func:`numpy.isin`."""
-    left, right = common([tensor_of(element), tensor_of(test_elements)])
-    if left.dtype in COMPLEX:
-        ranked = _complex.ranks(torch.cat([left.reshape(-1), right.reshape(-1)]))
-        inside = torch.isin(ranked[: left.numel()], ranked[left.numel() :])
-        inside = inside.reshape(left.shape) & ~_complex.isnan(left)
-        return wrap(~inside if invert else inside)
-    if left.dtype is torch.bool:
-        left, right = left.to(torch.uint8), right.to(torch.uint8)
-    return wrap(torch.isin(twin(left), twin(right).reshape(-1), invert=invert))
 
 
 @implements(np.searchsorted)

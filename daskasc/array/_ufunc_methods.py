@@ -139,6 +139,9 @@ def reduce(
     where: Any = True,
 ) -> Any:
     """As ``ufunc.reduce``."""
+    if initial is None and ufunc in (np.logical_and, np.logical_or):
+        tensor = tensor_of(a)
+        check_start(ufunc.__name__, tensor, Axes(axis, tensor.ndim, keepdims, True), None, where)
     if ufunc in REDUCE:
         kwargs: dict[str, Any] = {"axis": axis, "out": out, "keepdims": keepdims}
         if dtype is not None:

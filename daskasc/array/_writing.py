@@ -250,6 +250,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         places = places % count
     elif mode == "clip":
         places = places.clamp(0, count - 1)
+    elif mode != "raise":
+        raise ValueError(f"mode is {mode!r}; allowed: raise, wrap, clip")
     elif places.numel() and bool(((places < 0) | (places >= count)).any()):
         raise ValueError("invalid entry in choice array")
     layers = stack([t.expand(shape) for t in options])
