@@ -239,11 +239,11 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
     tensor = tensor_of(a)
     if skip_nan and not tensor.numel():
         return nanmean(a, axis, None, out, keepdims)
-    if axis == () and not tensor.numel():
-        raise ValueError("axis is (); the median of an array without elements needs one")
     if tensor.dtype in COMPLEX:
         raise NeedsHost("complex order")
     axes = Axes(axis, tensor.ndim, keepdims)
+    if not axes.axes and not tensor.numel():
+        raise ValueError("axis is (); the median of an array without elements needs one")
     values = axes.merged(tensor)
     values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
     given = _float_dtype(tensor.dtype)

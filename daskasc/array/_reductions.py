@@ -9,6 +9,7 @@ with ``out=`` and no ``dtype=``, sums are formed in the common dtype of both.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from typing import Any
@@ -276,7 +277,11 @@ def _may_be_negative_zero(initial: Any) -> bool:
         return False
     if initial is None or is_array(initial):
         return True
-    return bool(_are_negative_zeros(tensor_of(initial)).any())
+    host = np.asarray(initial)
+    parts = (host.real, host.imag) if host.dtype.kind == "c" else (host,)
+    return host.dtype.kind in "fc" and builtins.any(
+        bool(((part == 0) & np.signbit(part)).any()) for part in parts
+    )
 
 
 def _parts(tensor: Any) -> Any:
