@@ -72,16 +72,15 @@ def _inexact(*values: Any) -> list[Any]:
 
 
 def matrices(*values: Any, square: bool = False) -> list[Any]:
-    """Stacks of matrices, checked as NumPy does."""
-    tensors = _inexact(*values)
-    for tensor in tensors:
+    """Stacks of matrices, checked as NumPy does: the shapes before the dtypes."""
+    for tensor in map(tensor_of, values):
         if tensor.ndim < 2:
             raise LinAlgError(
                 f"{tensor.ndim}-dimensional array given. Array must be at least two-dimensional"
             )
         if square and tensor.shape[-1] != tensor.shape[-2]:
             raise LinAlgError("Last 2 dimensions of the array must be square")
-    return tensors
+    return _inexact(*values)
 
 
 def _run(name: str, *tensors: Any, **options: Any) -> Any:
@@ -107,8 +106,8 @@ def inv(a: Any) -> Any:
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """As :func:`numpy.linalg.solve`; `b` is a vector only when it has one axis."""
+    matrices(a, square=True)
     left, right = _inexact(a, b)
-    matrices(wrap(left), square=True)
     if not right.ndim:
         raise ValueError(
             "solve: Input operand 1 does not have enough dimensions (has 0, requires 1)"

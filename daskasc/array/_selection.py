@@ -253,7 +253,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     """As :func:`numpy.unravel_index`."""
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     places = tensor_of(indices)
-    if not is_integer(places):
+    if not is_integer(places) and places.dtype is not torch.bool:
         raise TypeError("only int indices permitted")
     places, total = places.to(torch.int64), math.prod(sizes)
     if places.numel() and bool(((places < 0) | (places >= total)).any()):

@@ -156,8 +156,8 @@ def reduce(
             return _dispatch.call(REDUCE[ufunc], (a,), kwargs)
     if where is not True:
         raise NeedsHost(f"{ufunc.__name__}.reduce with a mask")
+    axes = Axes(axis, tensor_of(a).ndim, keepdims, True)
     tensor, dtype = _prepared(ufunc, a, dtype, out, whole=True)
-    axes = Axes(axis, tensor.ndim, keepdims, True)
     if len(axes.axes) > 1 and ufunc not in ASSOCIATIVE:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may "
