@@ -123,7 +123,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is not None:
         places = wrap(tensor_of(x))
         if places.ndim == 1:
-            widths = places[1:] - places[:-1]
+            widths = np.diff(places)
         else:
             widths = wrap(np.diff(places, axis=axis)._t.movedim(axis, -1))
     moved = wrap(array._t.movedim(number, -1))

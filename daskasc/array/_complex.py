@@ -28,17 +28,31 @@ def arccos(a: Any) -> Any:
 
 def sign(a: Any) -> Any:
     """Unit number in the same direction; NumPy's values at infinities."""
-    infinite, other_infinite = torch.isinf(a.real), torch.isinf(a.imag)
-    zero = torch.zeros_like(a.real)
+    real, imag = a.real, a.imag
+    size = torch.hypot(real, imag)  # NumPy takes the axis of what overflows
+    zero = torch.zeros_like(size)
+    infinite, far = torch.isinf(real), torch.isinf(size)
     on_axis = torch.complex(
-        torch.where(infinite, torch.sign(a.real), zero),
-        torch.where(other_infinite, torch.sign(a.imag), zero),
+        torch.where(infinite, torch.sign(real), zero),
+        torch.where(infinite, zero, torch.sign(imag)),
     )
     undefined = torch.full_like(a, complex(math.nan, math.nan))
-    found = torch.where(infinite ^ other_infinite, on_axis, torch.sgn(a))
-    both = infinite & other_infinite
-    neither = ~(infinite | other_infinite) & isnan(a)
-    return torch.where(both | neither, undefined, found)
+    found = torch.complex(real / size, imag / size).masked_fill(size == 0, 0)
+    found = torch.where(far, on_axis, found)
+    return torch.where(torch.isnan(size) | (infinite & torch.isinf(imag)), undefined, found)
+
+
+def bounded(a: Any, b: Any, above: bool) -> Any:
+    """`a`, or `b` where it lies below (`above`) or above it, as NumPy's clip by two bounds orders.
+
+    Unlike in :func:`extreme`, a NaN in one part of the bound alone does not decide.
+    """
+    same = a.real == b.real
+    if above:
+        inside = torch.where(same, a.imag > b.imag, a.real > b.real)
+    else:
+        inside = torch.where(same, a.imag < b.imag, a.real < b.real)
+    return torch.where(inside | isnan(a), a, b)
 
 
 def reciprocal(a: Any) -> Any:

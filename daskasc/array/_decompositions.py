@@ -7,8 +7,6 @@ of ``eig`` and ``eigvals`` need a look at the imaginary parts and wait as well.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -74,16 +72,15 @@ def _inexact(*values: Any) -> list[Any]:
 
 
 def matrices(*values: Any, square: bool = False) -> list[Any]:
-    """Stacks of matrices, checked as NumPy does."""
-    tensors = _inexact(*values)
-    for tensor in tensors:
+    """Stacks of matrices, checked as NumPy does: the shapes before the dtypes."""
+    for tensor in map(tensor_of, values):
         if tensor.ndim < 2:
             raise LinAlgError(
                 f"{tensor.ndim}-dimensional array given. Array must be at least two-dimensional"
             )
         if square and tensor.shape[-1] != tensor.shape[-2]:
             raise LinAlgError("Last 2 dimensions of the array must be square")
-    return tensors
+    return _inexact(*values)
 
 
 def _run(name: str, *tensors: Any, **options: Any) -> Any:
@@ -109,8 +106,8 @@ def inv(a: Any) -> Any:
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """As :func:`numpy.linalg.solve`; `b` is a vector only when it has one axis."""
+    matrices(a, square=True)
     left, right = _inexact(a, b)
-    matrices(wrap(left), square=True)
     if not right.ndim:
         raise ValueError(
             "solve: Input operand 1 does not have enough dimensions (has 0, requires 1)"
@@ -397,28 +394,6 @@ def matrix_power(a: Any, n: Any) -> Any:
         if count:
             array = products.matmul(array, array)
     return power.copy() if power is array else power
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
-    """As :func:`numpy.linalg.multi_dot`; floating-point chains in torch's best order."""
-    tensors = [tensor_of(a) for a in arrays]
-    if len(tensors) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    for place, tensor in enumerate(tensors):
-        if tensor.ndim != 2 and not (tensor.ndim == 1 and place in (0, len(tensors) - 1)):
-            raise LinAlgError(
-                f"{tensor.ndim}-dimensional array given. Array must be two-dimensional"
-            )
-    ends = itertools.pairwise(tensors)
-    if any(left.shape[-1] != right.shape[0] for left, right in ends):
-        raise ValueError(f"shapes {[tuple(t.shape) for t in tensors]} not aligned")
-    same = len({t.dtype for t in tensors}) == 1 and tensors[0].is_floating_point()
-    if same:
-        found = wrap(torch.linalg.multi_dot(tensors))
-    else:
-        found = functools.reduce(products.dot, map(wrap, tensors))
-    return products.exactly(found, out)
 
 
 @implements(np.linalg.matrix_norm)

@@ -283,4 +283,17 @@ def cast(tensor: Any, dtype: Any) -> Any:
             stacklevel=_callers.stacklevel(),
         )
         tensor = tensor.real
+    if dtype is torch.float16 and tensor.dtype is torch.float64:
+        return to_half(tensor)
     return tensor.to(dtype)
+
+
+def to_half(tensor: Any) -> Any:
+    """float16 of float64 numbers, rounded once; torch rounds them to float32 on the way.
+
+    What float32 would drop is gathered in its last bit, so that it drops nothing.
+    """
+    low = (1 << 29) - 1
+    bits = tensor.view(torch.int64)
+    gathered = (bits & low).add_(low).bitwise_or_(bits).bitwise_and_(~low)
+    return gathered.view(torch.float64).to(torch.float16)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _complex
+from daskasc.array._division import divmod_, floor_divide, fmod, remainder, safe_divisor
 from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, UNSIGNED, is_float, is_integer, torch
 
 Row = Callable[..., Any]
@@ -24,50 +25,6 @@ Row = Callable[..., Any]
 
 def _bits(dtype: Any) -> int:
     return int(dtype.itemsize) * 8
-
-
-# -- integer division: NumPy gives 0 for x // 0 and x % 0, torch raises; the least integer
-#    divided by -1 traps on x86, so -1 never reaches torch either
-
-
-def _safe_divisor(b: Any) -> Any:
-    bad = b == 0
-    if b.dtype not in UNSIGNED:
-        bad = bad | (b == -1)
-    return torch.where(bad, torch.ones_like(b), b)
-
-
-def _floor_divide(a: Any, b: Any) -> Any:
-    if is_float(a):
-        # torch's formula is NumPy's, but for the NaN of inf // finite
-        quotient = torch.div(a, b, rounding_mode="floor")
-        return torch.where(torch.isinf(a) & (b != 0), a * math.nan, quotient)
-    quotient = torch.div(a, _safe_divisor(b), rounding_mode="floor")
-    if b.dtype not in UNSIGNED:
-        quotient = torch.where(b == -1, torch.neg(a), quotient)
-    return quotient.masked_fill(b == 0, 0)
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    if is_float(a):
-        rest = torch.fmod(a, b)
-        rest = torch.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-        return torch.where(rest == 0, torch.copysign(torch.zeros_like(rest), b), rest)
-    rest = torch.remainder(a, _safe_divisor(b))
-    bad = (b == 0) if b.dtype in UNSIGNED else (b == 0) | (b == -1)
-    return rest.masked_fill(bad, 0)
-
-
-def _fmod(a: Any, b: Any) -> Any:
-    if is_float(a):
-        return torch.fmod(a, b)
-    rest = torch.fmod(a, _safe_divisor(b))
-    bad = (b == 0) if b.dtype in UNSIGNED else (b == 0) | (b == -1)
-    return rest.masked_fill(bad, 0)
-
-
-def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
-    return _floor_divide(a, b), _remainder(a, b)
 
 
 def _by_parts(function: Row) -> Row:
@@ -260,7 +217,7 @@ def _heaviside(a: Any, b: Any) -> Any:
 
 def _reciprocal(a: Any) -> Any:
     if is_integer(a):
-        quotient = torch.div(torch.ones_like(a), _safe_divisor(a), rounding_mode="trunc")
+        quotient = torch.div(torch.ones_like(a), safe_divisor(a), rounding_mode="trunc")
         if a.dtype not in UNSIGNED:
             quotient = torch.where(a == -1, a, quotient)
         return quotient.masked_fill(a == 0, _inverse_of_zero(NUMPY[a.dtype]))
@@ -287,6 +244,12 @@ def _scaled(factor: float) -> Row:
 
 def _square(a: Any) -> Any:
     return a * a
+
+
+def _negative(a: Any) -> Any:
+    if a.dtype in COMPLEX:  # torch takes them from 0, which leaves no zero negative
+        return torch.view_as_complex(torch.neg(torch.view_as_real(a)))
+    return torch.neg(a)
 
 
 def _positive(a: Any) -> Any:
@@ -350,13 +313,13 @@ ROWS: dict[str, Row] = {
     "subtract": _by_parts(torch.sub),
     "multiply": torch.mul,
     "divide": torch.true_divide,
-    "floor_divide": _floor_divide,
-    "remainder": _remainder,
-    "fmod": _fmod,
-    "divmod": _divmod,
+    "floor_divide": floor_divide,
+    "remainder": remainder,
+    "fmod": fmod,
+    "divmod": divmod_,
     "power": _power,
     "float_power": _power,
-    "negative": torch.neg,
+    "negative": _negative,
     "positive": _positive,
     "absolute": _abs,
     "fabs": torch.abs,

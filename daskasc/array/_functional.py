@@ -50,7 +50,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     array = wrap(tensor_of(a))
     numbers = [axes] if np.ndim(axes) == 0 else list(axes)
     for axis in numbers:
-        number = normalize_axis(axis, array.ndim)
+        number = axis + array.ndim if axis < 0 else axis
         found = func(array, number)
         if found.ndim != array.ndim:
             found = np.expand_dims(found, number)
@@ -165,6 +165,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         raise ValueError("'order' must be either 'little' or 'big'")
     if axis is None:
         tensor, axis = tensor.reshape(-1), 0
+    tensor = tensor if tensor.ndim else tensor.reshape(1)
     number = normalize_axis(axis, tensor.ndim)
     shifts = torch.arange(8, device=tensor.device)
     shifts = 7 - shifts if bitorder == "big" else shifts
@@ -192,8 +193,8 @@ def nan_to_num(
     if any(is_array(value) or np.ndim(value) for value in (nan, posinf, neginf)):
         raise NeedsHost("nan_to_num with arrays of values")
     for value in (nan, posinf, neginf):
-        if isinstance(value, complex | np.complexfloating):
-            raise TypeError(f"{value!r} is complex; real and imaginary parts take real numbers")
+        if isinstance(value, complex | np.complexfloating | str):
+            raise TypeError(f"{value!r} is no real number; real and imaginary parts take those")
     if tensor.dtype in COMPLEX:
         parts = [
             torch.nan_to_num(part, nan=float(nan), posinf=posinf, neginf=neginf)

@@ -151,6 +151,9 @@ def histogram(
             raise ValueError("weights should have the same shape as a.")
         factors = given.reshape(-1)
     edges = _edges(values, bins, range, weights)
+    if not edges.size:
+        nothing = torch.int64 if factors is None else factors.dtype
+        return wrap(torch.zeros(0, dtype=nothing, device=values.device)), edges
     count = edges.size - 1
     places, inside = _bins_of(values, edges)
     if factors is None:

@@ -23,12 +23,11 @@ import numpy as np
 
 from daskasc import device
 from daskasc.array import _dispatch, _duplicates, _guard, _index_copy, _masks, _readonly
-from daskasc.array._dtypes import NUMPY, TWINS, cast, is_integer, torch, twin
+from daskasc.array._dtypes import NUMPY, TWINS, cast, torch, twin
+from daskasc.array._index_bounds import NO_INDEX, check_broadcast, check_int, checked_index
 from daskasc.array._nesting import check_depth, check_element
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._values import value_for
-
-_NO_INDEX = "arrays used as indices must be of integer (or boolean) type"
 
 
 class _Plan:
@@ -47,7 +46,7 @@ def getitem(tensor: Any, index: Any) -> Any:
     """Tensor ``tensor[index]``; read-only if it is a copy where NumPy would give a view."""
     kind = type(index)
     if kind is int and tensor.ndim:
-        _check_int(index, tensor.shape[0], 0)
+        check_int(index, tensor.shape[0], 0)
         view = tensor[index]
         return view if view.ndim else view.clone()
     # plain forward slices and integers mean the same to torch
@@ -200,7 +199,7 @@ def gather(tensor: Any, advanced: list[Any]) -> Any:
 
 
 def _plan(tensor: Any, index: Any, bounds: bool = True) -> _Plan:
-    entries = _expand(tensor, index)
+    entries, parted = _expand(tensor, index)
     any_array = any(_is_advanced(entry) for entry in entries)
     plan = _Plan()
     view = tensor
@@ -225,10 +224,10 @@ def _plan(tensor: Any, index: Any, bounds: bool = True) -> _Plan:
                 axis += 1
                 continue
             if bounds:
-                entry = _checked_index(entry, view.shape[axis], source_axis, tensor.device)
+                entry = checked_index(entry, view.shape[axis], source_axis, tensor.device)
             advanced.append(entry)
         else:
-            number = _check_int(entry, view.shape[axis], source_axis)
+            number = check_int(entry, view.shape[axis], source_axis)
             if not any_array:
                 view = view.select(axis, number)
                 source_axis += 1
@@ -238,8 +237,15 @@ def _plan(tensor: Any, index: Any, bounds: bool = True) -> _Plan:
         source_axis += 1
     plan.view = view
     if any_array:
-        _check_broadcast(advanced)
+        check_broadcast(advanced)
         plan.advanced = advanced
+        sides = [] if parted is None else [advanced[:parted], advanced[parted:]]
+        if sides and all(any(e is not None for e in side) for side in sides):
+            # torch would take them as adjacent; as the first axes theirs come first
+            order = sorted(range(view.ndim), key=lambda i: advanced[i] is None)
+            plan.view = view.permute(order)
+            plan.advanced = [advanced[i] for i in order]
+            plan.flips = [order.index(i) for i in plan.flips]
     plan.copies_scalar = view.ndim == 0 and not _has_ellipsis(index) and not any_array
     return plan
 
@@ -264,8 +270,12 @@ def _is_advanced(entry: Any) -> bool:
     return isinstance(entry, torch.Tensor | np.ndarray | _Flag)
 
 
-def _expand(tensor: Any, index: Any) -> list[Any]:
-    """One entry an axis (None apart): masks become index arrays, an Ellipsis full slices."""
+def _expand(tensor: Any, index: Any) -> tuple[list[Any], int | None]:
+    """One entry an axis (None apart): masks become index arrays, an Ellipsis full slices.
+
+    Also the place of an Ellipsis that stands for no axis: to NumPy, index arrays on either side of
+    it are not adjacent.
+    """
     items = index if type(index) is tuple else (index,)
     entries: list[Any] = []
     used = 0
@@ -314,7 +324,7 @@ def _expand(tensor: Any, index: Any) -> list[Any]:
                 f"the axes it indexes have {wanted}"
             )
         entries[start : start + mask.ndim] = _positions(mask)
-    return entries
+    return entries, ellipsis_at if ellipsis_at >= 0 and not missing else None
 
 
 def _positions(mask: Any) -> list[Any]:
@@ -335,7 +345,7 @@ def _as_entry(item: Any) -> Any:
         try:
             return item._t
         except _dispatch.MeetsTimes:
-            raise IndexError(_NO_INDEX) from None
+            raise IndexError(NO_INDEX) from None
     if isinstance(item, list | tuple):
         if any(_dispatch.is_array(part) for part in item):
             return tensor_of(item)
@@ -345,7 +355,7 @@ def _as_entry(item: Any) -> Any:
     if isinstance(item, np.ndarray):
         item = _masks.plain(item)
         if item.dtype.kind not in "iub":
-            raise IndexError(_NO_INDEX)
+            raise IndexError(NO_INDEX)
         return item
     try:
         return operator.index(item)
@@ -374,46 +384,6 @@ def _narrow(view: Any, axis: int, start: int, count: int, step: int) -> Any:
     taken = slice(start, start + (count - 1) * step + 1, step)
     index = (slice(None),) * axis + (taken,)
     return view[index]
-
-
-def _check_int(value: int, length: int, axis: int) -> int:
-    if not -length <= value < length:
-        raise IndexError(f"index {value} is out of bounds for axis {axis} with size {length}")
-    return value + length if value < 0 else value
-
-
-def _checked_index(entry: Any, length: int, axis: int, place: Any) -> Any:
-    """int64 index tensor on the device, non-negative and inside the axis."""
-    if isinstance(entry, np.ndarray):
-        if entry.size:
-            low, high = int(entry.min()), int(entry.max())
-            _check_int(low, length, axis)
-            _check_int(high, length, axis)
-            if low < 0:
-                entry = np.where(entry < 0, entry + length, entry)
-        host = np.array(entry, dtype=np.int64, order="C")
-        return torch.from_numpy(host).to(place)
-    if not is_integer(entry):
-        raise IndexError(_NO_INDEX)
-    indices = entry.to(torch.int64)
-    if indices.numel():
-        low, high = (int(edge) for edge in torch.stack([indices.amin(), indices.amax()]).tolist())
-        _check_int(low, length, axis)
-        _check_int(high, length, axis)
-        if low < 0:
-            indices = torch.where(indices < 0, indices + length, indices)
-    return indices
-
-
-def _check_broadcast(advanced: list[Any]) -> None:
-    shapes = [tuple(entry.shape) for entry in advanced if entry is not None]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise IndexError(
-            "shape mismatch: indexing arrays could not be broadcast together with shapes "
-            + " ".join(map(str, shapes))
-        ) from None
 
 
 # -- writing

@@ -23,6 +23,7 @@ from daskasc import device
 from daskasc.array import _elementwise as rows
 from daskasc.array import _guard, _numbers, _special, _unsigned
 from daskasc.array._dispatch import MissingKernel, NeedsHost
+from daskasc.array._division import BY_LARGE
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -306,6 +307,16 @@ def _with_scalars(
 
         return power_of
 
+    if name in BY_LARGE and ins[0] in FLOATS and places == [1]:
+        by_large = _core(name, BY_LARGE[name], ins, outs) or core
+
+        def divided_by(tensor: Any, divisor: Any) -> Any:
+            chosen = by_large if abs(divisor) >= 1 else core
+            known = scalar_tensor(divisor, loop[1], tensor.device)
+            return chosen(cast(tensor, ins[0]), known)
+
+        return divided_by
+
     # next to a bool array a Python integer has to fit int64, as in NumPy
     if name in rows.COMPARISONS and loop[0].kind in "iu" and not _beside_bool(types):
         return _integer_comparison(name, with_scalars, places[0], loop[0])
@@ -389,7 +400,7 @@ def scalar_tensor(value: Any, dtype: np.dtype[Any], place: Any) -> Any:
         # by way of the widest dtype: what is too large for a narrower one is an infinity
         wide = complex(value) if dtype.kind == "c" else float(value)
         widest = torch.complex128 if dtype.kind == "c" else torch.float64
-        return torch.tensor(wide, dtype=widest).to(torch_dtype(dtype)).to(place)
+        return cast(torch.tensor(wide, dtype=widest), torch_dtype(dtype)).to(place)
     if dtype.name in ("uint16", "uint32", "uint64"):
         return torch.from_numpy(np.asarray(value, dtype.name)).to(place)
     return torch.full((), value, dtype=torch_dtype(dtype), device=place)

@@ -23,7 +23,7 @@ from daskasc.array._dispatch import (
     is_array,
     target_of,
 )
-from daskasc.array._dtypes import NUMPY, TWINS, promote, torch, twin
+from daskasc.array._dtypes import NUMPY, TWINS, is_integer, promote, torch, twin
 from daskasc.array._operators import check_output, stored
 from daskasc.array._reductions import normalize_axis
 from daskasc.array._shaping import common
@@ -208,6 +208,17 @@ def _only_moves(text: str) -> bool:
     return set(given) <= set(wanted)
 
 
+def _contracted(text: str, tensors: list[Any]) -> Any:
+    try:
+        return torch.einsum(text, *tensors)
+    except RuntimeError:
+        # torch sums an axis of one operand of small integers in int64, and then refuses to
+        # multiply it by another, which it has not summed
+        if not is_integer(tensors[0]) or tensors[0].dtype is torch.int64:
+            raise
+        return torch.einsum(text, *(tensor.to(torch.int64) for tensor in tensors))
+
+
 @implements(np.einsum)
 def einsum(
     *operands: Any,
@@ -229,6 +240,8 @@ def einsum(
         # the dtype of out counts as an operand's
         dtype = promote(*(NUMPY[t.dtype] for t in given), target_of(out).dtype)
         check_output("einsum", dtype, target_of(out).dtype, casting)
+    if dtype is None and casting in ("no", "equiv") and len({t.dtype for t in given}) > 1:
+        raise TypeError(f"operands of several dtypes are not cast by the rule '{casting}'")
     tensors = common(given, dtype, casting)
     kind = tensors[0].dtype
     if kind is torch.bool:
@@ -236,7 +249,7 @@ def einsum(
         tensors = [tensor.to(torch.int64) for tensor in tensors]
     tensors = [twin(tensor) for tensor in tensors]
     try:
-        found = torch.einsum(text, *tensors)
+        found = _contracted(text, tensors)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
     # torch sums small integers in int64

@@ -28,6 +28,7 @@ from daskasc.array._reductions import (
     Axes,
     accumulator,
     check_axes,
+    check_keepdims,
     count_true,
     finish,
     listed_axes,
@@ -65,6 +66,7 @@ def _mean_dtypes(dtype: Any, wanted: Any, out: Any) -> tuple[Any, Any]:
 def axes_of(axis: Any, tensor: Any, keepdims: Any, where: Any) -> Axes:
     """Axes of a mean."""
     check_axes(axis)
+    check_keepdims(keepdims)
     # without a mask NumPy counts along the axes, and 0-d arrays have none
     return Axes(axis, tensor.ndim, keepdims, where is not NO and where is not True)
 

@@ -16,7 +16,7 @@ from daskasc.array import _means as means
 from daskasc.array import _operators
 from daskasc.array import _reductions as full
 from daskasc.array._dispatch import implements, target_of
-from daskasc.array._dtypes import COMPLEX, FLOATS, cast, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, torch
 from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._storage import tensor_of, wrap
 
@@ -202,12 +202,10 @@ def nanstd(
 ) -> Any:
     """As :func:`numpy.nanstd`."""
     options = {"where": where, "mean": mean, "correction": correction}
+    if not _has_nan(tensor_of(a)):
+        return means.std(a, axis, dtype, out, ddof, keepdims, **options)
     variance = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
     root = _operators.apply(np.sqrt, (variance,))
-    if variance.dtype.kind in "iu" and out is None:
-        if variance.ndim:
-            return _operators.store(np.sqrt, root, variance)  # raises NumPy's error
-        root = wrap(cast(root._t, variance._t.dtype))
     return root if out is None else _operators.store(np.sqrt, root, out)
 
 
@@ -218,7 +216,8 @@ def _nan_arg(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> Any:
         nan = torch.isnan(tensor)
         if tensor.numel() and bool(torch.all(nan, dim=axes.axes).any()):
             raise ValueError("All-NaN slice encountered")
-        tensor = tensor.masked_fill(nan, _loser(tensor, largest))
+        # NumPy's value in the place of NaN is real, and takes part in the order of complex numbers
+        tensor = tensor.masked_fill(nan, -math.inf if largest else math.inf)
     return extremes.arg_extreme(tensor, axis, out, keepdims, largest)
 
 

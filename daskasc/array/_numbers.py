@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array._dtypes import check_integer, torch, torch_dtype
+from daskasc.array._dtypes import cast, check_integer, torch, torch_dtype
 
 _KEPT = 1024  # numbers of one operator and dtype
 
@@ -45,7 +45,7 @@ def keeper(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
 
     def made(value: float) -> Any:
         # by way of the widest dtype: what is too large for a narrower one is an infinity
-        return torch.tensor(float(value), dtype=torch.float64).to(target)
+        return cast(torch.tensor(float(value), dtype=torch.float64), target)
 
     kept = functools.lru_cache(_KEPT)(made)
     zero, minus_zero = made(0.0), made(-0.0)  # equal, hence one to the cache

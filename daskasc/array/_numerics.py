@@ -1,22 +1,20 @@
-"""Functions computed elementwise, or from neighbours: clip, round, diff, pad and others."""
+"""Functions computed elementwise, or from neighbours: clip, round, diff and others."""
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from daskasc.array import _operators
+from daskasc.array import _complex, _operators
 from daskasc.array import _shaping as shaping
-from daskasc.array._dispatch import NeedsHost, implements, is_array
+from daskasc.array._dispatch import NeedsHost, implements
 from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._dtypes import result as result_dtype
 from daskasc.array._reductions import NO, normalize_axis
-from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._values import check_safe, value_for
+from daskasc.array._values import check_safe
 
 
 def _apply(ufunc: np.ufunc, *operands: Any) -> Any:
@@ -52,10 +50,20 @@ def clip(
     if weak and array.dtype.kind in "biu":
         array = wrap(cast(array._t, torch_dtype(result_dtype(np.result_type(array.dtype, *weak)))))
     result = array
-    if low is not None and low is not NO:
-        result = _bounded(np.maximum, result, low)
-    if high is not None and high is not NO:
-        result = _bounded(np.minimum, result, high)
+    given = [b for b in (low, high) if b is not None and b is not NO]
+    dtype = array.dtype
+    if any(type(b) is complex for b in weak) and dtype.kind in "fc":
+        dtype = np.result_type(dtype, 1j)
+    if len(given) == 2 and dtype.kind == "c":
+        kind = torch_dtype(result_dtype(dtype))
+        ends = [tensor_of(b, kind).to(array._t.device) for b in given]
+        tensor = _complex.bounded(cast(array._t, kind), ends[0], True)
+        result = wrap(_complex.bounded(tensor, ends[1], False))
+    else:
+        if low is not None and low is not NO:
+            result = _bounded(np.maximum, result, low)
+        if high is not None and high is not NO:
+            result = _bounded(np.minimum, result, high)
     if (low is None or low is NO) and (high is None or high is NO):
         result = _apply(np.positive, array)  # which bool has not
     elif result is array:
@@ -183,153 +191,6 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
             )
         parts.insert(at, wrap(cast(end.reshape(-1), steps._t.dtype)))
     return shaping.concatenate(parts)
-
-
-# -- padding
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """As :func:`numpy.pad`; modes that are functions go to the host."""
-    tensor = tensor_of(array)
-    if isinstance(pad_width, dict):
-        given = pad_width
-        pad_width = [(0, 0)] * tensor.ndim
-        for axis, width in given.items():
-            pad_width[normalize_axis(axis, tensor.ndim)] = (
-                width if isinstance(width, tuple) else (width, width)
-            )
-    if not isinstance(mode, str):
-        raise NeedsHost("pad arguments")
-    widths = _pairs(pad_width, tensor.ndim)
-    if any(n < 0 for pair in widths for n in pair):
-        raise ValueError("index can't contain negative values")
-    if mode in ("constant", "empty"):
-        values = _pairs(kwargs.get("constant_values", 0), tensor.ndim, tensor)
-        return wrap(_pad_constant(tensor, widths, values))
-    for axis, pair in enumerate(widths):
-        if not tensor.shape[axis] and any(pair):
-            raise ValueError(
-                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
-            )
-    if mode in _STATISTICS or mode == "linear_ramp":
-        return _pad_computed(wrap(tensor), widths, mode, kwargs)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValueError(f"mode '{mode}' is not supported")
-    if mode in ("reflect", "symmetric") and kwargs.get("reflect_type", "even") == "odd":
-        for axis, pair in enumerate(widths):
-            if any(pair):
-                tensor = _reflect_oddly(tensor, axis, pair, mode)
-        return wrap(tensor)
-    for axis, (before, after) in enumerate(widths):
-        if not (before or after):
-            continue
-        # NumPy pads the axis numbers; the same elements are then taken on the card
-        chosen: Any = mode
-        places = np.pad(np.arange(tensor.shape[axis]), (before, after), mode=chosen)
-        index = torch.from_numpy(places).to(tensor.device)
-        tensor = moved(tensor, functools.partial(torch.index_select, dim=axis, index=index))
-    return wrap(tensor)
-
-
-def _reflect_oddly(tensor: Any, axis: int, pair: tuple[int, int], mode: str) -> Any:
-    """Pad with twice the edge less the reflected elements, in the steps of :func:`numpy.pad`.
-
-    A step extends each end by at most the length so far, cut to whole periods of the original.
-    """
-    array = wrap(tensor.movedim(axis, 0))
-    period = array.shape[0]
-    if period == 1:  # NumPy repeats a single element
-        places = torch.zeros(1 + pair[0] + pair[1], dtype=torch.int64, device=tensor.device)
-        return moved(tensor, lambda t: torch.index_select(t, axis, places))
-    shared = 1 if mode == "reflect" else 0  # the edge is not repeated
-    before, after = pair
-    while before or after:
-        length = (array.shape[0] - shared) // (period - shared) * (period - shared)
-        if before:
-            count = min(length, before)
-            left = (2 * array[:1] - array[shared : shared + count][::-1]).astype(array.dtype)
-            before -= count
-            array = shaping.concatenate([left, array], 0)
-        if after:
-            count = min(length, after)
-            end = array.shape[0] - shared
-            right = (2 * array[-1:] - array[end - count : end][::-1]).astype(array.dtype)
-            after -= count
-            array = shaping.concatenate([array, right], 0)
-    return array._t.movedim(0, axis)
-
-
-_STATISTICS: dict[str, Any] = {
-    "maximum": np.max,
-    "minimum": np.min,
-    "mean": np.mean,
-    "median": np.median,
-}
-
-
-def _pad_computed(array: Any, widths: list[Any], mode: str, kwargs: dict[str, Any]) -> Any:
-    """Pad with a statistic of the elements next to each end, or with a ramp."""
-    lengths = _pairs(kwargs["stat_length"], array.ndim) if kwargs.get("stat_length") else None
-    ends = _pairs(kwargs.get("end_values", 0), array.ndim, array)
-    for axis, pair in enumerate(widths):
-        parts = [array]
-        length = array.shape[axis]
-        for at, count in enumerate(pair):
-            if not count:
-                continue
-            if mode == "linear_ramp":
-                block = _ramp(array, axis, at, count, ends[axis][at])
-            else:
-                taken = min(lengths[axis][at], length) if lengths is not None else length
-                start = 0 if at == 0 else length - taken
-                near = wrap(array._t.narrow(axis, start, taken))
-                value = _STATISTICS[mode](near, axis=axis, keepdims=True)
-                if array.dtype.kind in "iu":
-                    value = np.rint(value).astype(array.dtype)
-                shape = [count if i == axis else n for i, n in enumerate(array.shape)]
-                block = wrap(value._t.to(array._t.dtype).expand(shape))
-            parts.insert(0 if at == 0 else len(parts), block)
-        if len(parts) > 1:
-            array = shaping.concatenate(parts, axis)
-    return array
-
-
-def _ramp(array: Any, axis: int, at: int, count: int, end: Any) -> Any:
-    edge = wrap(array._t.narrow(axis, 0 if at == 0 else array.shape[axis] - 1, 1))
-    shape = [1] * array.ndim
-    shape[axis] = -1
-    steps = np.arange(count) if at == 0 else np.arange(count)[::-1]
-    factor = wrap(tensor_of((steps / count).reshape(shape)))
-    ramp = (edge - end) * factor + end
-    if array.dtype.kind in "iu":
-        ramp = np.floor(ramp)
-    return ramp.astype(array.dtype)
-
-
-def _pairs(value: Any, ndim: int, like: Any = None) -> list[Any]:
-    if is_array(value):
-        value = value.asnumpy()
-    host = np.asarray(value)
-    if like is None and host.dtype.kind not in "iu":
-        raise TypeError("`pad_width` must be of integral type.")
-    return [tuple(pair) for pair in np.broadcast_to(host, (ndim, 2)).tolist()]
-
-
-def _pad_constant(tensor: Any, widths: list[Any], values: list[Any]) -> Any:
-    for axis in range(tensor.ndim):
-        parts = [tensor]
-        for at, (count, value) in enumerate(zip(widths[axis], values[axis], strict=True)):
-            if not count:
-                continue
-            shape = list(tensor.shape)
-            shape[axis] = count
-            fits = value_for if isinstance(value, float) else tensor_of
-            block = fits(np.asarray(value)[()], tensor.dtype).expand(shape)
-            parts.insert(0 if at == 0 else len(parts), block)
-        if len(parts) > 1:
-            tensor = torch.cat(parts, dim=axis)
-    return tensor
 
 
 # -- counting

@@ -26,6 +26,7 @@ from daskasc.array._dtypes import (
     torch_dtype,
     unsortable,
 )
+from daskasc.array._nan_reductions import nanmean
 from daskasc.array._operators import check_output
 from daskasc.array._reductions import NO, Axes, finish
 from daskasc.array._selection import check_taken
@@ -88,6 +89,8 @@ def _quantile(
     if tensor.dtype in COMPLEX:
         raise TypeError("a must be an array of real numbers")
     levels = _levels(q, scale)
+    if skip_nan and not tensor.numel():  # as NumPy, which leaves the axes of q out
+        return nanmean(a, axis, None, out, keepdims)
     axes = Axes(axis, tensor.ndim, keepdims)
     # levels 0 and 1 as integers are places already
     picks = method in PICKS or (method == "linear" and levels.dtype.kind != "f")
@@ -99,16 +102,11 @@ def _quantile(
     if not picks and tensor.dtype not in FLOATS:
         values = cast(values, given)
     if not values.shape[-1]:
-        if not skip_nan:
-            raise IndexError("a quantile needs at least one value along its axes; found none")
-        given = _float_dtype(tensor.dtype)
-        empty = torch.full(values.shape[:-1], float("nan"), dtype=given, device=values.device)
-        found = [empty] * levels.size
-    else:
-        nan = torch.isnan(values)
-        one = _at_level_of_numbers if skip_nan else _at_level
-        chosen = "lower" if picks and method == "linear" else method
-        found = [one(values, nan, q, given, chosen) for q in precise(levels, values.shape[-1])]
+        raise IndexError("a quantile needs at least one value along its axes; found none")
+    nan = torch.isnan(values)
+    one = _at_level_of_numbers if skip_nan else _at_level
+    chosen = "lower" if picks and method == "linear" else method
+    found = [one(values, nan, q, given, chosen) for q in precise(levels, values.shape[-1])]
     if out is not None and not skip_nan:
         if picks:
             check_taken("quantile", given, out)
@@ -239,9 +237,13 @@ def nanquantile(
 
 def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
     tensor = tensor_of(a)
+    if skip_nan and not tensor.numel():
+        return nanmean(a, axis, None, out, keepdims)
     if tensor.dtype in COMPLEX:
         raise NeedsHost("complex order")
     axes = Axes(axis, tensor.ndim, keepdims)
+    if not axes.axes and not tensor.numel():
+        raise ValueError("axis is (); the median of an array without elements needs one")
     values = axes.merged(tensor)
     values = unsortable(torch.sort(sortable(values), dim=-1).values, tensor.dtype)
     given = _float_dtype(tensor.dtype)
@@ -251,7 +253,8 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
     values = cast(values, inner)
     length = values.shape[-1]
     if not length:
-        nothing = torch.full(values.shape[:-1], float("nan"), dtype=given, device=tensor.device)
+        undefined = complex("nan+nanj") if given in COMPLEX else float("nan")
+        nothing = torch.full(values.shape[:-1], undefined, dtype=given, device=tensor.device)
         return finish(axes.unmerged(nothing), out)
     nan = torch.isnan(values)
     if skip_nan:

@@ -9,6 +9,7 @@ with ``out=`` and no ``dtype=``, sums are formed in the common dtype of both.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _operators
-from daskasc.array._dispatch import implements, into, is_array
+from daskasc.array._dispatch import implements, into, is_array, target_of
 from daskasc.array._dtypes import (
     COMPLEX,
     FLOATS,
@@ -24,6 +25,7 @@ from daskasc.array._dtypes import (
     TWINS,
     UNSIGNED,
     cast,
+    is_integer,
     promote,
     torch,
     torch_dtype,
@@ -57,6 +59,8 @@ class Axes:
 
     def __init__(self, axis: Any, ndim: int, keepdims: Any, ufunc: bool = False) -> None:
         self.ndim = ndim
+        if ufunc:
+            check_keepdims(keepdims)
         self.keepdims = bool(keepdims) if keepdims is not NO else False
         if type(axis) is int and -ndim <= axis < ndim:
             self.axes: tuple[int, ...] = (axis % ndim,)
@@ -96,6 +100,12 @@ class Axes:
         for axis in self.axes:
             tensor = tensor.unsqueeze(axis)
         return tensor
+
+
+def check_keepdims(keepdims: Any) -> None:
+    """Raise NumPy's TypeError for what its compiled functions take for no integer."""
+    if type(keepdims) is not bool and keepdims is not NO:
+        operator.index(keepdims)
 
 
 def check_axes(axis: Any) -> None:
@@ -220,10 +230,17 @@ def sum_over(tensor: Any, axes: Axes, dtype: Any, kind: str = "sum") -> Any:
     return total.view(dtype) if dtype in TWINS else cast(total, dtype)
 
 
-def initial_of(value: Any, dtype: Any) -> Any:
-    """``initial=`` of a reduction as a tensor of torch dtype `dtype`; NumPy's errors otherwise."""
+def initial_of(value: Any, dtype: Any, out: Any = None) -> Any:
+    """``initial=`` of a reduction as a tensor of torch dtype `dtype`; NumPy's errors otherwise.
+
+    NumPy puts it into ``out=`` first, in that array's dtype.
+    """
     check_element(value, NUMPY[dtype])
-    return value_for(value, dtype)
+    first = value_for(value, dtype)
+    target = target_of(out)
+    if target is None or (dtype in COMPLEX and target.dtype.kind != "c"):
+        return first
+    return cast(cast(first, torch_dtype(target.dtype)), dtype)
 
 
 def check_start(function: str, tensor: Any, axes: Axes, initial: Any, where: Any) -> None:
@@ -242,18 +259,50 @@ def check_start(function: str, tensor: Any, axes: Axes, initial: Any, where: Any
         )
 
 
-def combine(tensor: Any, initial: Any, ufunc: np.ufunc, empty: bool = False) -> Any:
+def combine(
+    tensor: Any, initial: Any, ufunc: np.ufunc, empty: bool = False, out: Any = None
+) -> Any:
     """Result of a reduction and its ``initial=``, which is all there is to one of no elements."""
     if initial is NO or initial is None:
         return tensor
-    first = initial_of(initial, tensor.dtype)
+    first = initial_of(initial, tensor.dtype, out)
     if empty:
         return first.to(tensor.device).expand(tensor.shape).clone()
     return _operators.apply(ufunc, (wrap(tensor), wrap(first)))._t
 
 
-def _is_negative_zero(value: Any) -> bool:
-    return isinstance(value, float) and not value and math.copysign(1.0, value) < 0
+def _may_be_negative_zero(initial: Any) -> bool:
+    """Whether a sum with this ``initial=`` may be -0.0: it is one, in a part, or there is none."""
+    if initial is NO:
+        return False
+    if initial is None or is_array(initial):
+        return True
+    host = np.asarray(initial)
+    parts = (host.real, host.imag) if host.dtype.kind == "c" else (host,)
+    return host.dtype.kind in "fc" and builtins.any(
+        bool(((part == 0) & np.signbit(part)).any()) for part in parts
+    )
+
+
+def _parts(tensor: Any) -> Any:
+    """Real numbers of a tensor: those of complex elements along an axis of their own."""
+    return torch.view_as_real(tensor) if tensor.dtype in COMPLEX else tensor
+
+
+def _are_negative_zeros(tensor: Any) -> Any:
+    parts = _parts(tensor)
+    return (parts == 0) & torch.signbit(parts)
+
+
+def _with_negative_zeros(total: Any, tensor: Any, axes: Axes, initial: Any, out: Any) -> Any:
+    """Sums that are -0.0 in NumPy, which begins with `initial`; torch's begin with 0."""
+    nothing = _are_negative_zeros(cast(tensor, total.dtype))
+    if axes.axes:
+        nothing = torch.all(nothing, dim=axes.axes, keepdim=axes.keepdims)
+    if initial is not None:
+        nothing = nothing & _are_negative_zeros(initial_of(initial, total.dtype, out))
+    filled = _parts(total).masked_fill(nothing, -0.0)
+    return torch.view_as_complex(filled) if total.dtype in COMPLEX else filled
 
 
 @implements(np.sum)
@@ -273,16 +322,16 @@ def sum(
     if kind in FLOATS and dtype is None and out is None and where is NO and initial is NO:
         return wrap(sum_over(tensor, axes, kind))
     check_start("add", tensor, axes, initial, where)
-    from_negative_zero = _is_negative_zero(initial)
-    tensor = masked(tensor, where, -0.0 if from_negative_zero and kind in FLOATS else 0)
     target = accumulator(kind, dtype, out)
-    total = combine(sum_over(tensor, axes, target), initial, np.add, axes.count(tensor) == 0)
-    if from_negative_zero and kind in FLOATS:
-        # torch's sums begin with 0, and of nothing but -0.0 NumPy's is -0.0
-        nothing = (tensor == 0) & torch.signbit(tensor)
-        if axes.axes:
-            nothing = torch.all(nothing, dim=axes.axes, keepdim=axes.keepdims)
-        total = total.masked_fill(nothing, -0.0)
+    signed = target in FLOATS or target in COMPLEX
+    signed = signed and not is_integer(tensor) and _may_be_negative_zero(initial)
+    if where is not NO and where is not True:
+        nothing = complex(-0.0, -0.0) if kind in COMPLEX else -0.0
+        tensor = masked(tensor, where, nothing if signed and kind is not torch.bool else 0)
+    empty = axes.count(tensor) == 0
+    total = combine(sum_over(tensor, axes, target), initial, np.add, empty, out)
+    if signed and not empty:
+        total = _with_negative_zeros(total, tensor, axes, initial, out)
     return finish(total, out)
 
 
@@ -301,8 +350,21 @@ def prod(
     axes = Axes(axis, tensor.ndim, keepdims, True)
     check_start("multiply", tensor, axes, initial, where)
     target = accumulator(tensor.dtype, dtype, out)
-    total = sum_over(tensor, axes, target, "prod")
-    return finish(combine(total, initial, np.multiply, axes.count(tensor) == 0), out)
+    empty = axes.count(tensor) == 0
+    if initial is None and target in COMPLEX and not empty:
+        total = axes.unmerged(_product_without_start(axes.merged(cast(tensor, target))))
+    else:
+        total = sum_over(tensor, axes, target, "prod")
+    return finish(combine(total, initial, np.multiply, empty, out), out)
+
+
+def _product_without_start(values: Any) -> Any:
+    """Product along the last axis that does not begin with 1, which makes NaN of infinities."""
+    while (length := values.shape[-1]) > 1:
+        half = length // 2
+        joined = values[..., :half] * values[..., half : 2 * half]
+        values = torch.cat([joined, values[..., 2 * half :]], -1)
+    return values[..., 0]
 
 
 # -- any, all, counts

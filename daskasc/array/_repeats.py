@@ -10,9 +10,10 @@ import numpy as np
 from daskasc.array._dispatch import implements, is_array
 from daskasc.array._dtypes import torch
 from daskasc.array._readonly import freeze, stand_in
-from daskasc.array._reductions import normalize_axes, normalize_axis, strict_axis
+from daskasc.array._reductions import listed_axes, normalize_axes, normalize_axis, strict_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import host_indices
 
 
 @implements(np.repeat)
@@ -27,9 +28,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if is_array(repeats):
         places = _repeated_places(repeats, length)
         return wrap(moved(tensor, lambda t: t.index_select(number, places)))
-    counts = np.asarray(repeats)
-    if not counts.size and isinstance(repeats, list | tuple):
-        counts = counts.astype(np.int64)  # NumPy's dtype of an empty list is float64
+    counts = host_indices(repeats, "safe")
     if counts.size and length and int(counts.min()) < 0:
         raise ValueError("repeats may not contain negative values.")
     if counts.size == 1:
@@ -121,10 +120,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         total = sum(shift) if isinstance(shift, tuple | list) else int(shift)
         return wrap(moved(tensor.reshape(-1), lambda t: t.roll(int(total))).reshape(tensor.shape))
-    pairs = np.broadcast(np.asarray(shift), np.asarray(axis))
+    axes = [normalize_axis(i, tensor.ndim) for i in listed_axes(axis)]
+    pairs = np.broadcast(np.asarray(shift), np.asarray(axes))
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    shifts = [(int(s), normalize_axis(i.item(), tensor.ndim)) for s, i in pairs]
+    shifts = [(int(s), int(i)) for s, i in pairs]
     if not shifts:
         return wrap(tensor.clone())
     amounts, numbers = zip(*shifts, strict=True)

@@ -27,13 +27,13 @@ from daskasc.array._dtypes import (
     sortable,
     torch,
     torch_dtype,
-    twin,
 )
+from daskasc.array._index_bounds import checked_index
 from daskasc.array._readonly import freeze, laid_out
 from daskasc.array._reductions import normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._values import check_safe
+from daskasc.array._values import check_cast, check_safe, host_indices
 
 _SCALARS = (int, float, complex)
 
@@ -161,9 +161,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     number = strict_axis(axis, tensor.ndim)
     check_taken("take", tensor.dtype, out)
     length = tensor.shape[number]
-    where_ = indices._t if hasattr(indices, "_t") else np.asarray(indices)
-    if isinstance(where_, np.ndarray) and not where_.size:
-        where_ = where_.astype(np.intp)
+    where_ = indices._t if hasattr(indices, "_t") else host_indices(indices, "same_kind")
+    if isinstance(where_, torch.Tensor):
+        check_cast(NUMPY[where_.dtype], np.dtype(np.intp), "same_kind")
+        where_ = cast(where_, torch.int64)
     if not math.prod(tensor.shape[:number]):  # nothing is taken, hence NumPy checks nothing
         shape = (*tensor.shape[:number], *where_.shape, *tensor.shape[number + 1 :])
         found = wrap(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
@@ -176,7 +177,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         where_ = places
     elif mode != "raise":
         raise ValueError(f"clipmode is {mode!r}; allowed: raise, wrap, clip")
-    places = _indexing._checked_index(where_, length, number, tensor.device)
+    places = checked_index(where_, length, number, tensor.device)
     advanced: list[Any] = [None] * tensor.ndim
     advanced[number] = places
     found = wrap(_indexing.gather(tensor, advanced))
@@ -192,7 +193,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if tensor.ndim != places.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     number = normalize_axis(axis, tensor.ndim)
-    places = _indexing._checked_index(places, tensor.shape[number], number, tensor.device)
+    places = checked_index(places, tensor.shape[number], number, tensor.device)
     sides = [tuple(n for i, n in enumerate(t.shape) if i != number) for t in (tensor, places)]
     try:
         rest = np.broadcast_shapes(*sides)
@@ -252,7 +253,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     """As :func:`numpy.unravel_index`."""
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     places = tensor_of(indices)
-    if not is_integer(places):
+    if not is_integer(places) and places.dtype is not torch.bool:
         raise TypeError("only int indices permitted")
     places, total = places.to(torch.int64), math.prod(sizes)
     if places.numel() and bool(((places < 0) | (places >= total)).any()):
@@ -321,27 +322,6 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for mask, choice in zip(reversed(condlist), reversed(choices), strict=True):
         chosen = torch.where(tensor_of(mask, torch.bool), choice, chosen)
     return wrap(chosen)
-
-
-@implements(np.isin)
-def isin(
-    element: Any,
-    test_elements: Any,
-    assume_unique: bool = False,
-    invert: bool = False,
-    *,
-    kind: Any = None,
-) -> Any:
-    """As :func:`numpy.isin`."""
-    left, right = common([tensor_of(element), tensor_of(test_elements)])
-    if left.dtype in COMPLEX:
-        ranked = _complex.ranks(torch.cat([left.reshape(-1), right.reshape(-1)]))
-        inside = torch.isin(ranked[: left.numel()], ranked[left.numel() :])
-        inside = inside.reshape(left.shape) & ~_complex.isnan(left)
-        return wrap(~inside if invert else inside)
-    if left.dtype is torch.bool:
-        left, right = left.to(torch.uint8), right.to(torch.uint8)
-    return wrap(torch.isin(twin(left), twin(right).reshape(-1), invert=invert))
 
 
 @implements(np.searchsorted)

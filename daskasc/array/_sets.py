@@ -14,9 +14,8 @@ import numpy as np
 from daskasc.array import _complex
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import implements, is_array
-from daskasc.array._dtypes import COMPLEX, FLOATS, is_float, sortable, torch
+from daskasc.array._dtypes import COMPLEX, FLOATS, is_float, sortable, torch, twin
 from daskasc.array._reductions import normalize_axis
-from daskasc.array._selection import isin
 from daskasc.array._shaping import common
 from daskasc.array._sorting import sort
 from daskasc.array._storage import tensor_of, wrap
@@ -236,3 +235,29 @@ def sort_complex(a: Any) -> Any:
         return array
     small = array.dtype.kind in "iu" and array.dtype.itemsize < 3
     return array.astype(np.complex64 if small else np.complex128)
+
+
+@implements(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """As :func:`numpy.isin`."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"kind is {kind!r}; allowed: None, sort, table")
+    given = [tensor_of(element), tensor_of(test_elements)]
+    if kind == "table" and any(tensor.dtype in FLOATS | COMPLEX for tensor in given):
+        raise ValueError("kind is 'table', which is for boolean or integer arrays only")
+    left, right = common(given)
+    if left.dtype in COMPLEX:
+        ranked = _complex.ranks(torch.cat([left.reshape(-1), right.reshape(-1)]))
+        inside = torch.isin(ranked[: left.numel()], ranked[left.numel() :])
+        inside = inside.reshape(left.shape) & ~_complex.isnan(left)
+        return wrap(~inside if invert else inside)
+    if left.dtype is torch.bool:
+        left, right = left.to(torch.uint8), right.to(torch.uint8)
+    return wrap(torch.isin(twin(left), twin(right).reshape(-1), invert=invert))

@@ -127,7 +127,9 @@ def cov(
             )
         rows = torch.cat([rows, other], dim=0)
     if not rows.shape[0]:
-        return wrap(torch.empty((0, 0), dtype=rows.dtype, device=rows.device))
+        # of no variables NumPy's is float64, whatever dtype= says
+        double = torch_dtype(result(np.dtype("f8")))
+        return wrap(torch.empty((0, 0), dtype=double, device=rows.device))
     array = wrap(rows)
     weights = _weights(fweights, aweights, rows.shape[1])
     freedom: Any = ddof if ddof is not None else int(not bias)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from daskasc.array import (  # noqa: F401
     _calculus,
+    _chains,
     _decompositions,
     _equality,
     _extremes,
@@ -14,6 +15,7 @@ from daskasc.array import (  # noqa: F401
     _means,
     _nan_reductions,
     _numerics,
+    _padding,
     _policy,
     _polynomials,
     _quantiles,

@@ -139,6 +139,9 @@ def reduce(
     where: Any = True,
 ) -> Any:
     """As ``ufunc.reduce``."""
+    if initial is None and ufunc in (np.logical_and, np.logical_or):
+        tensor = tensor_of(a)
+        check_start(ufunc.__name__, tensor, Axes(axis, tensor.ndim, keepdims, True), None, where)
     if ufunc in REDUCE:
         kwargs: dict[str, Any] = {"axis": axis, "out": out, "keepdims": keepdims}
         if dtype is not None:
@@ -153,8 +156,8 @@ def reduce(
             return _dispatch.call(REDUCE[ufunc], (a,), kwargs)
     if where is not True:
         raise NeedsHost(f"{ufunc.__name__}.reduce with a mask")
+    axes = Axes(axis, tensor_of(a).ndim, keepdims, True)
     tensor, dtype = _prepared(ufunc, a, dtype, out, whole=True)
-    axes = Axes(axis, tensor.ndim, keepdims, True)
     if len(axes.axes) > 1 and ufunc not in ASSOCIATIVE:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may "
@@ -169,18 +172,18 @@ def reduce(
         if initial is NO or initial is None:
             first = tensor_of(_identity(ufunc, target), target)  # -1 is all bits, unsigned too
         else:
-            first = initial_of(initial, target)
+            first = initial_of(initial, target, out)
         tensor = first.to(tensor.device).expand(shape)
         initial = NO
     else:
         for number in axes.axes:
             if initial is not NO and initial is not None and ufunc not in ASSOCIATIVE:
                 shape = [1 if i == number else n for i, n in enumerate(tensor.shape)]
-                first = initial_of(initial, tensor.dtype).expand(shape)
+                first = initial_of(initial, tensor.dtype, out).expand(shape)
                 tensor, initial = torch.cat([first, tensor], dim=number), NO
             tensor = cast(_fold(ufunc, tensor, number, dtype), target)
     if initial is not NO and initial is not None:
-        tensor = _call(ufunc, initial_of(initial, tensor.dtype), tensor, dtype)
+        tensor = _call(ufunc, initial_of(initial, tensor.dtype, out), tensor, dtype)
     return finish(cast(axes.finish(tensor), target), out)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daskasc.array import _storage
-from daskasc.array._dtypes import BFLOAT16, NUMPY, torch_dtype
+from daskasc.array._dtypes import BFLOAT16, NUMPY, check_integer, torch, torch_dtype
 
 _SEQUENCES = (list, tuple)
 
@@ -49,6 +49,8 @@ def copied(value: Any, dtype: Any) -> Any:
 
     This is how :func:`numpy.copyto` and :func:`numpy.full` convert.
     """
+    if type(value) is int and dtype is torch.bool:
+        check_integer(value, np.dtype("i8"))  # as NumPy does before it asks for the truth
     if value is None or type(value) is int:
         return value_for(value, dtype)
     return _storage.tensor_of(value, dtype)
@@ -56,12 +58,24 @@ def copied(value: Any, dtype: Any) -> Any:
 
 def check_safe(tensor: Any, dtype: np.dtype[Any]) -> None:
     """Raise NumPy's TypeError for a tensor whose dtype is not cast by the rule "safe"."""
-    given = NUMPY[tensor.dtype]
-    if given != BFLOAT16 and not np.can_cast(given, dtype, "safe"):
+    if (given := NUMPY[tensor.dtype]) != BFLOAT16:
+        check_cast(given, dtype, "safe")
+
+
+def check_cast(given: np.dtype[Any], dtype: np.dtype[Any], rule: Any) -> None:
+    """Raise NumPy's TypeError where it does not cast one dtype to the other."""
+    if given == BFLOAT16 or not np.can_cast(given, dtype, rule):
         raise TypeError(
-            f"Cannot cast array data from {given!r} to {dtype!r} according to the rule 'safe'; "
+            f"Cannot cast array data from {given!r} to {dtype!r} according to the rule '{rule}'; "
             "take the real part, or convert by .astype"
         )
+
+
+def host_indices(value: Any, rule: Any) -> np.ndarray[Any, Any]:
+    """Indices or counts of the host as integers: arrays by a casting rule, all else as by int."""
+    if isinstance(value, np.ndarray):
+        check_cast(value.dtype, np.dtype(np.intp), rule)
+    return np.array(value, np.intp)
 
 
 def _host(dtype: Any) -> np.dtype[Any]:

@@ -243,6 +243,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         options = [choices._t[i] for i in range(choices.shape[0])]
     else:
         options = weakly_cast(list(choices))
+    if not options:
+        raise ValueError("choices hold no array; at least one is needed")
     options = common(options)
     shape = np.broadcast_shapes(tuple(places.shape), *(tuple(t.shape) for t in options))
     count = len(options)
@@ -250,6 +252,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         places = places % count
     elif mode == "clip":
         places = places.clamp(0, count - 1)
+    elif mode != "raise":
+        raise ValueError(f"mode is {mode!r}; allowed: raise, wrap, clip")
     elif places.numel() and bool(((places < 0) | (places >= count)).any()):
         raise ValueError("invalid entry in choice array")
     layers = stack([t.expand(shape) for t in options])

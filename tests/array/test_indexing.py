@@ -49,6 +49,12 @@ INDICES: dict[str, Any] = {
     "wrong mask": np.array([True, False]),
     "float": np.array([0.5]),
     "two ellipses": (..., ...),
+    "ellipsis of no axis": (slice(None), 0, ..., [0, 1]),
+    "ellipsis of no axis and mask": (slice(None), [1, 2], ..., np.arange(5) > 2),
+    "ellipsis of no axis and newaxis": (slice(None), 0, ..., [0, 1], None),
+    "ellipsis of no axis and steps": (slice(None, None, -1), [[1], [2]], ..., 0),
+    "ellipsis of no axis at the end": (slice(None), [1, 2], [0, 1], ...),
+    "ellipsis of no axis and bool": (slice(None), slice(None), True, ..., [0, 1]),
 }
 
 

@@ -209,3 +209,136 @@ def test_lengths_are_integers(make):
 def test_full_of_none_is_nan():
     check(lambda a: np.full_like(a, None), np.ones(2))
     check(lambda a: np.full_like(a, None), np.ones(2, "i4"))
+
+
+NARROW = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4"]
+
+
+@pytest.mark.parametrize("second", NARROW)
+@pytest.mark.parametrize("first", NARROW)
+def test_einsum_of_integers_summed_in_one_operand(first: str, second: str) -> None:
+    a, b = np.arange(4).reshape(2, 2).astype(first), np.array([[1, 3]]).astype(second)
+    check(lambda a, b: np.einsum("ij,ij->", a, b), a, b)
+    check(lambda a, b: np.einsum("ij,kj->k", a, b), a, b)
+
+
+@pytest.mark.parametrize(
+    "dtypes", ["i1 i1 i8", "? ? i8", "i1 i8 i1", "i2 u2 f4", "f2 f4 i1", "f2 f2 f2"]
+)
+@pytest.mark.parametrize("shapes", [(2, 2, 2, 1), (1, 2, 2, 2), (2, 2, 2, 2), (0, 2, 2, 2)])
+def test_chains_are_multiplied_in_numpys_order(dtypes: str, shapes: tuple[int, ...]) -> None:
+    sizes = zip(shapes[:-1], shapes[1:], dtypes.split(), strict=True)
+    chain = [np.full((m, n), 100).astype(dtype) for m, n, dtype in sizes]
+    check(lambda *x: np.linalg.multi_dot(x), *chain)
+    check(lambda *x: np.linalg.multi_dot([x[0][0] if len(x[0]) else x[0], *x[1:]]), *chain)
+    check(lambda *x: np.linalg.multi_dot([*x, x[-1].T, x[-1]]), *chain)
+
+
+FAR = np.array([1e300, -1.7e163, 5e-324, 1e-310, 3.0, np.inf, np.nan, -0.0, -2.5, 3e38, 1e-45])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide", "divmod"])
+def test_division_whose_quotient_overflows(name: str, dtype: str) -> None:
+    function: Any = getattr(np, name)
+    with np.errstate(all="ignore"):
+        values = FAR.astype(dtype)
+    a, b = (np.ravel(x).repeat(8) for x in np.meshgrid(values, values))  # as long as vectors
+    check(function, a, b)
+    if name != "divmod":  # the tiny ones among them to scale
+        check(lambda a, b: function(a, b).astype("f8") * 1e300, a, b)
+    for number in (5e-324, -1e-40, 0.1, -2.0, np.nan, 0.0, np.inf):
+        check(lambda a, n=number: function(a, n), a)
+        check(lambda a, n=number: function(n, a), a)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_quotients_of_halves_round_once(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    a, b = (random.integers(0, 1 << 16, 9000).astype("u2").view("f2") for _ in "ab")
+    with np.errstate(all="ignore"):
+        expected, found = np.divmod(a, b), np.divmod(up(a), up(b))
+        np.testing.assert_array_equal(np.floor_divide(up(a), up(b)).asnumpy(), expected[0])
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(other.asnumpy(), one)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_negation_keeps_the_signs_of_zeros(dtype: str) -> None:
+    for x in (COMPLEX, COMPLEX.reshape(6, 6).T, COMPLEX[::2]):
+        x = x.astype(dtype)
+        for negative in (lambda a: -a, np.negative, lambda a: np.negative(a, out=a.copy())):
+            expected, found = negative(x), negative(up(x)).asnumpy()
+            np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+            np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))
+            np.testing.assert_array_equal(found, expected)
+
+
+NEGATIVE = [-0.0, np.float32(-0.0), np.complex64(complex(-0.0, 0.0)), complex(-0.0, -0.0), None]
+
+
+@pytest.mark.parametrize("initial", [*NEGATIVE, 0.0], ids=str)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "c8", "c16", "i4"])
+def test_signs_of_sums_of_nothing_but_zeros(dtype: str, initial: Any) -> None:
+    if isinstance(initial, complex | np.complex64) and dtype[0] != "c":
+        pytest.skip("a complex number is no start of real sums")
+
+    def parts(total: Any) -> Any:
+        return np.stack([total.real, total.imag]) if dtype[0] == "c" else total
+
+    zeros = np.zeros((2, 2), dtype)
+    for x in (-zeros, zeros, np.array([[-0.0, 0.0], [0.0, -0.0]]).astype(dtype), -zeros * 1):
+        check(lambda a: parts(np.sum(a, axis=1, initial=initial)), x)
+        check(lambda a: parts(np.add.reduce(a, axis=0, initial=initial)), x)
+        check(lambda a: parts(np.sum(a, axis=(), initial=initial)), x)
+        check(lambda a: parts(np.sum(a, axis=1, initial=initial, dtype="c16")).real, x)
+        mask = np.array([[True, False], [False, False]])
+        check(lambda a, m: parts(np.sum(a, axis=1, initial=initial, where=m)), x, mask)
+
+
+def test_products_without_a_start() -> None:
+    x = np.array([[complex(np.inf, 0), complex(0, np.inf), 1j], [2, 3, 4]])
+    for axis in (0, (), (0, 1)):
+        check(lambda a, axis=axis: np.prod(a, axis=axis, initial=None), x[:, :1])
+    check(lambda a: np.prod(a, axis=0, initial=None), x)
+    check(lambda a: np.multiply.reduce(a, initial=None), x)
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.prod, np.subtract.reduce, np.hypot.reduce])
+@pytest.mark.parametrize("target", ["i4", "f4", "f8", "c16"])
+def test_starts_are_put_into_out_first(reduce: Any, target: str) -> None:
+    for x in (np.array([-5.0]), np.zeros(0)):
+        check(lambda a, o: reduce(a, dtype="f8", initial=2.5, out=o), x, np.zeros((), target))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8"])
+def test_statistics_of_nothing(dtype: str) -> None:
+    x = np.ones((0, 3), dtype)
+    for function in (np.nanquantile, np.nanpercentile):
+        for method in ("linear", "lower", "inverted_cdf"):
+            check(lambda a, f=function, m=method: f(a, [0.5, 0.2], method=m), x)
+            check(lambda a, f=function, m=method: f(a, 0.5, axis=0, method=m, keepdims=True), x)
+    for function in (np.median, np.nanmedian):
+        check(lambda a, o, f=function: f(a, out=o).imag, x, np.zeros((), "c16"))
+        check(lambda a, o, f=function: f(a, axis=0, out=o).imag, x, np.zeros(3, "c16"))
+    for function in (np.cov, np.corrcoef):
+        check(function, x.astype("c8"))
+
+
+@pytest.mark.parametrize("values", [(0.401000986343372, 1), (1 + 2.0**-11 + 2.0**-40, -1)])
+def test_halves_of_doubles_are_rounded_once(values: tuple[float, ...]) -> None:
+    random = np.random.default_rng(0)
+    halves = random.normal(size=3000).astype("f2").astype("f8")
+    ties = halves * (1 + 2.0**-11)  # between two halves, for normal ones
+    x = np.concatenate(
+        [values, ties, ties * (1 + 2.0**-50), ties * (1 - 2.0**-50), [1e300, 1e-300]]
+    )
+    with np.errstate(all="ignore"):
+        expected = x.astype("f2")
+    target = up(np.zeros_like(expected))
+    target[...] = up(x)
+    for found in (up(x).astype("f2"), target):
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+    check(lambda a: a + values[0], np.zeros(3, "f2"))
+    assert (up(np.zeros(1, "f2")) + values[0]).item() == np.float16(values[0])

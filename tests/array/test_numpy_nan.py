@@ -69,3 +69,28 @@ def test_interpolation_of_complex_values_at_no_place(period: float | None) -> No
     with np.errstate(all="ignore"):
         check(lambda x, k, v: np.interp(x, k, v, period=period), places, knots, values)
         check(lambda x, k, v: np.interp(x, k, v), places, knots[:1], values[:1])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_places_of_extremes_rank_what_stands_for_complex_nan(dtype: str) -> None:
+    for values in ([complex(INF, INF), NAN], [complex(NAN, 1), complex(-INF, -1)], [NAN, 2, 1j]):
+        for extreme in (np.nanargmin, np.nanargmax):
+            check(extreme, np.array(values, dtype))
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_clip_by_complex_bounds_with_a_nan(dtype: str) -> None:
+    points = np.array([complex(a, b) for a in (0, 1, NAN) for b in (-2, 0, 4, NAN)], dtype)
+    x, low, high = (part.ravel() for part in np.meshgrid(points, points, points))
+    check(np.clip, x, low, high)
+    check(lambda a, b: np.clip(a, b, None), x, low)
+    check(lambda a, b: np.clip(a, None, b), x, low)
+    check(lambda a, b: np.clip(a, b, 1 + 1j), x.real.copy(), low)
+    check(lambda a: np.clip(a, -1j, 1 + 1j), x.real.copy())
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_signs_of_complex_numbers_at_the_ends_of_the_range(dtype: str) -> None:
+    parts = (0.0, -0.0, 1e-45, 3e38, INF, -INF, NAN, -2.0, 5e-324, 1e300)
+    with np.errstate(all="ignore"):
+        check(np.sign, np.array([complex(a, b) for a in parts for b in parts]).astype(dtype))

@@ -84,3 +84,69 @@ def test_halves_are_refused_beside_other_dtypes() -> None:
     check(np.linalg.solve, half, whole)
     check(np.linalg.solve, whole, half)
     check(lambda a: np.linalg.pinv(a[:0], hermitian=True), half)
+
+
+def _choose(a: Any, mode: str) -> Any:
+    return np.choose(a.astype(int), [a, a], mode=mode)
+
+
+REFUSED: dict[str, Any] = {
+    "isin table": lambda a: np.isin(a, a, kind="table"),
+    "isin kind": lambda a: np.isin(a.astype(int), [1], kind="bad"),
+    "isin sort": lambda a: np.isin(a, a, kind="sort"),
+    "choose mode": lambda a: _choose(a - a, "bad"),
+    "choose clip": lambda a: _choose(a, "clip"),
+    "take floats": lambda a: np.take(a, a),
+    "take floats wrapped": lambda a: np.take(a, a, mode="wrap"),
+    "take floats clipped": lambda a: np.take(a, [0.0, 1.0], mode="clip"),
+    "take bools": lambda a: np.take(a, a > 0),
+    "take uint64": lambda a: np.take(a, a.astype("u8")),
+    "take nothing": lambda a: np.take(a, []),
+    "take no floats": lambda a: np.take(a, a[:0]),
+    "take a list of floats": lambda a: np.take(a, [0.0, 1.5]),
+    "take by NaN": lambda a: np.take(a, [np.nan]),
+    "repeat": lambda a: np.repeat(a, 1.5),
+    "repeat by floats": lambda a: np.repeat(a, [1.5, 2, 0]),
+    "repeat by an array of floats": lambda a: np.repeat(a, a),
+    "repeat by uint64": lambda a: np.repeat(a, a.astype("u8")),
+    "or": lambda a: np.logical_or.reduce(a[:0], initial=None),
+    "and": lambda a: np.logical_and.reduce(a, initial=None, where=a > 0),
+    "and all": lambda a: np.logical_and.reduce(a, initial=None),
+    "nanstd": lambda a: np.nanstd(a.reshape(1, -1).astype("i4"), axis=0, dtype=bool),
+    "nanstd of all": lambda a: np.nanstd(a.astype("i4"), dtype=bool),
+    "nanstd int": lambda a: np.nanstd(a.reshape(1, -1).astype("i4"), axis=0, dtype="i2"),
+    "einsum no": lambda a: np.einsum("i,i", a, a.astype("f4"), casting="no"),
+    "einsum equiv": lambda a: np.einsum("i,i", a, a.astype("f4"), casting="equiv"),
+    "einsum one": lambda a: np.einsum("i,i", a, a, casting="no"),
+    "roll axis": lambda a: np.roll(a, (), axis=5),
+    "roll none": lambda a: np.roll(a, (), axis=()),
+    "roll many": lambda a: np.roll(a, (1, 2), axis=(0, 0)),
+    "full": lambda a: np.full_like(a, 2**70, dtype=bool),
+    "full integer": lambda a: np.full_like(a, 2**40, dtype=bool),
+    "choose nothing": lambda a: np.choose(a[:0].astype(int), []),
+    "unravel bools": lambda a: np.unravel_index(a > 0, (2, 2)),
+    "trapezoid over bools": lambda a: np.trapezoid(a, x=a > 1),
+    "unpackbits": lambda a: np.unpackbits(a.astype("u1").sum(dtype="u1").reshape(()), axis=0),
+    "over axes": lambda a: np.apply_over_axes(np.sum, a.reshape(3, 1)[0, 0].reshape(()), 0),
+    "over negative axes": lambda a: np.apply_over_axes(np.sum, a.reshape(3, 1), (-1, 0)),
+    "inv": lambda a: np.linalg.inv(a.reshape(1, 3).astype("f2")),
+    "det": lambda a: np.linalg.det(a.astype("f2")),
+    "solve": lambda a: np.linalg.solve(a.reshape(1, 3).astype("f2"), a),
+    "solve halves": lambda a: np.linalg.solve(a[:1].reshape(1, 1), a[:1].astype("f2")),
+    "nan_to_num": lambda a: np.nan_to_num(a, nan="a"),
+    "reduce axis": lambda a: np.bitwise_and.reduce(a, axis=4),
+    "median": lambda a: np.median(a[:0], axis=()),
+    "histogram": lambda a: np.histogram(a, []),
+    "histogram weights": lambda a: np.histogram(a, [], weights=a.astype("f4")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_small_refusals(name: str) -> None:
+    check(REFUSED[name], np.array([1.0, 0.0, 2.0]))
+
+
+@pytest.mark.parametrize("keepdims", ["a", None, 1.5, 2, np.True_])
+@pytest.mark.parametrize("name", "sum prod any max mean var std nansum nanmax median".split())
+def test_keepdims_is_an_integer_where_it_has_to_be(name: str, keepdims: Any) -> None:
+    check(lambda a: getattr(np, name)(a, axis=0, keepdims=keepdims), np.ones((2, 3)))

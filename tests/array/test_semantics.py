@@ -394,3 +394,15 @@ def test_small_differences_of_values_that_do_not_fit() -> None:
             np.put(integers, 0, value)
     with pytest.raises(TypeError):
         integers + range(3)
+
+
+def test_in_place_operators_on_scalars_work_on_arrays():
+    host = np.arange(6)
+    x = from_numpy(host)
+    total = kept = x.sum()
+    total += 1
+    assert int(kept) == 16
+    with pytest.raises(TypeError):
+        x[0] += 2.5
+    x[0] = x[0] + 2.5
+    assert int(x[0]) == 2
