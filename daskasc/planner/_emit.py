@@ -159,9 +159,15 @@ def numbered(low: int, high: int, stops: Mapping[tuple[int, int], int]) -> Shape
 
 
 def nodes_below(low: int, high: int, fan_in: int) -> list[tuple[int, int]]:
-    """Nodes at most log2(fan_in) levels below ``range(low, high)``, in leaf order."""
+    """Nodes some levels below ``range(low, high)``, at most `fan_in`, in leaf order.
+
+    As many levels as leave steps of `fan_in` below: a step that is not full has its place at the
+    top, where nodes are few, and not above the leaves.
+    """
+    width = fan_in.bit_length() - 1
+    depth = (high - low - 1).bit_length()
     spans = [(low, high)]
-    while len(spans) < fan_in and any(b - a > 1 for a, b in spans):
+    for _ in range((depth - 1) % width + 1):
         halves: list[tuple[int, int]] = []
         for a, b in spans:
             if b - a == 1:

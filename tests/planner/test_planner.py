@@ -14,6 +14,7 @@ from dask.utils import ensure_dict
 from daskasc.collectives import Gang, barrier
 from daskasc.errors import ConfigurationError
 from daskasc.planner import Planner, SchedulerPlanner
+from daskasc.planner._emit import nodes_below
 from tests.planner.local import run_locally
 
 REDUCTIONS = [
@@ -260,3 +261,17 @@ def test_gangs_are_plain_values():
     assert isinstance(gang, Gang)
     assert pickle.loads(pickle.dumps(gang)) == gang
     assert gang.cards == 2
+
+
+@pytest.mark.parametrize("fan_in", [2, 4, 8, 16])
+def test_steps_above_the_leaves_are_full(fan_in):
+    def steps(low, high):
+        if high - low == 1:
+            return 0
+        spans = nodes_below(low, high, fan_in)
+        assert 1 < len(spans) <= fan_in
+        assert [low, *(stop for _, stop in spans)] == [*(start for start, _ in spans), high]
+        return 1 + sum(steps(*span) for span in spans)
+
+    for leaves in [*range(1, 300), 1000, 50_000]:
+        assert steps(0, leaves) <= 2 * leaves / (fan_in - 1) + 1
