@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from daskasc.array import _guard
 from daskasc.array._dtypes import UNSIGNED, is_float, torch
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -44,11 +45,13 @@ def floor_divide(a: Any, b: Any) -> Any:
 def _exact_fmod(a: Any, b: Any) -> Any:
     rest = torch.fmod(a, b)
     if math.isnan(rest.sum().item()):
-        undefined = torch.isnan(rest) & torch.isfinite(a) & (b != 0)
-        rest = torch.where(undefined, _fmod_in_steps(a, b), rest)
+        overflows = torch.isnan(rest) & torch.isfinite(a) & (b != 0) & ~torch.isnan(b)
+        if bool(overflows.any()):
+            rest = torch.where(overflows, _fmod_in_steps(a, b), rest)
     return rest
 
 
+@_guard.guarded
 def _fmod_in_steps(a: Any, b: Any) -> Any:
     """Return fmod by way of multiples of `b`, so that no quotient overflows."""
     if b.dtype is not torch.float64:
