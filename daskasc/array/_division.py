@@ -33,9 +33,9 @@ def floor_divide(a: Any, b: Any) -> Any:
     if a.dtype in _HALVES:  # NumPy rounds the quotient once
         return floor_divide(a.float(), b.float()).to(a.dtype)
     if is_float(a):
-        # torch's formula is NumPy's, but for the NaN of quotients that overflow
-        quotient, plain = torch.div(a, b, rounding_mode="floor"), a / b
-        return torch.where(torch.isinf(plain) & torch.isfinite(a), plain, quotient)
+        # torch's formula is NumPy's, but for the NaN of quotients of finite numbers that overflow
+        quotient = torch.div(a, b, rounding_mode="floor")
+        return torch.where(quotient == quotient, quotient, a / b + (a - a))
     quotient = torch.div(a, safe_divisor(b), rounding_mode="floor")
     if b.dtype not in UNSIGNED:
         quotient = torch.where(b == -1, torch.neg(a), quotient)
@@ -91,10 +91,17 @@ def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
     return floor_divide(a, b), remainder(a, b)
 
 
+def _floor_divide_by_large(a: Any, b: Any) -> Any:
+    if a.dtype in _HALVES:
+        return _floor_divide_by_large(a.float(), b.float()).to(a.dtype)
+    return torch.div(a, b, rounding_mode="floor")
+
+
 _remainder_by_large = _remainder_with(torch.fmod)
 # rows for floating-point numbers and a divisor of at least 1, whose quotient overflows nowhere
 BY_LARGE: dict[str, Callable[[Any, Any], Any]] = {
     "fmod": torch.fmod,
     "remainder": _remainder_by_large,
-    "divmod": lambda a, b: (floor_divide(a, b), _remainder_by_large(a, b)),
+    "floor_divide": _floor_divide_by_large,
+    "divmod": lambda a, b: (_floor_divide_by_large(a, b), _remainder_by_large(a, b)),
 }
