@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from daskasc.array import _guard
 from daskasc.array._dtypes import UNSIGNED, is_float, torch
 
 _HALVES = (torch.float16, torch.bfloat16)
@@ -32,9 +33,9 @@ def floor_divide(a: Any, b: Any) -> Any:
     if a.dtype in _HALVES:  # NumPy rounds the quotient once
         return floor_divide(a.float(), b.float()).to(a.dtype)
     if is_float(a):
-        # torch's formula is NumPy's, but for the NaN of quotients that overflow
-        quotient, plain = torch.div(a, b, rounding_mode="floor"), a / b
-        return torch.where(torch.isinf(plain) & torch.isfinite(a), plain, quotient)
+        # torch's formula is NumPy's, but for the NaN of quotients of finite numbers that overflow
+        quotient = torch.div(a, b, rounding_mode="floor")
+        return torch.where(quotient == quotient, quotient, a / b + (a - a))
     quotient = torch.div(a, safe_divisor(b), rounding_mode="floor")
     if b.dtype not in UNSIGNED:
         quotient = torch.where(b == -1, torch.neg(a), quotient)
@@ -44,11 +45,13 @@ def floor_divide(a: Any, b: Any) -> Any:
 def _exact_fmod(a: Any, b: Any) -> Any:
     rest = torch.fmod(a, b)
     if math.isnan(rest.sum().item()):
-        undefined = torch.isnan(rest) & torch.isfinite(a) & (b != 0)
-        rest = torch.where(undefined, _fmod_in_steps(a, b), rest)
+        overflows = torch.isnan(rest) & torch.isfinite(a) & (b != 0) & ~torch.isnan(b)
+        if bool(overflows.any()):
+            rest = torch.where(overflows, _fmod_in_steps(a, b), rest)
     return rest
 
 
+@_guard.guarded
 def _fmod_in_steps(a: Any, b: Any) -> Any:
     """Return fmod by way of multiples of `b`, so that no quotient overflows."""
     if b.dtype is not torch.float64:
@@ -88,10 +91,17 @@ def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
     return floor_divide(a, b), remainder(a, b)
 
 
+def _floor_divide_by_large(a: Any, b: Any) -> Any:
+    if a.dtype in _HALVES:
+        return _floor_divide_by_large(a.float(), b.float()).to(a.dtype)
+    return torch.div(a, b, rounding_mode="floor")
+
+
 _remainder_by_large = _remainder_with(torch.fmod)
 # rows for floating-point numbers and a divisor of at least 1, whose quotient overflows nowhere
 BY_LARGE: dict[str, Callable[[Any, Any], Any]] = {
     "fmod": torch.fmod,
     "remainder": _remainder_by_large,
-    "divmod": lambda a, b: (floor_divide(a, b), _remainder_by_large(a, b)),
+    "floor_divide": _floor_divide_by_large,
+    "divmod": lambda a, b: (_floor_divide_by_large(a, b), _remainder_by_large(a, b)),
 }

@@ -147,6 +147,8 @@ def _with_policy(
 ) -> Kernel | None:
     loop = resolve(ufunc, types, dtype, casting)
     exact = _build(ufunc, types, loop)
+    if exact is not None and device.current().restricts and ufunc.__name__ in BY_LARGE:
+        exact = _in_need_of_the_host(exact)
     narrowed = narrow(loop)
     if dtype is not None or narrowed[ufunc.nin :] == loop[ufunc.nin :]:
         return exact
@@ -160,8 +162,18 @@ def _with_policy(
             raise missing(ufunc, types, dtype, casting) or NeedsHost(ufunc.__name__)
         return exact(*operands)
 
-    by_policy.may_need_host = exact is None  # type: ignore[attr-defined]
+    by_policy.may_need_host = getattr(exact, "may_need_host", exact is None)  # type: ignore[attr-defined]
     return by_policy
+
+
+def _in_need_of_the_host(kernel: Kernel) -> Kernel:
+    """Mark a kernel that the card may turn out to lack a part of, by the elements that it meets."""
+
+    def marked(*operands: Any) -> Any:
+        return kernel(*operands)
+
+    marked.may_need_host = True  # type: ignore[attr-defined]
+    return marked
 
 
 def _build(ufunc: np.ufunc, types: tuple[Any, ...], loop: tuple[Any, ...]) -> Kernel | None:

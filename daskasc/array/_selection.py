@@ -162,7 +162,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     check_taken("take", tensor.dtype, out)
     length = tensor.shape[number]
     where_ = indices._t if hasattr(indices, "_t") else host_indices(indices, "same_kind")
-    if isinstance(where_, torch.Tensor):
+    if isinstance(where_, torch.Tensor) and where_.dtype is not torch.int64:
         check_cast(NUMPY[where_.dtype], np.dtype(np.intp), "same_kind")
         where_ = cast(where_, torch.int64)
     if not math.prod(tensor.shape[:number]):  # nothing is taken, hence NumPy checks nothing

@@ -14,7 +14,7 @@ UNDOCUMENTED = frozenset(
     index index_put isfinite isin isinf isnan isneginf isposinf le lgamma
     linalg_solve_triangular log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not
     logical_or logical_xor logit lt maximum minimum nan_to_num ne neg nextafter pad pow prod
-    remainder rot90 round sgn sigmoid sign signbit sin special_entr special_erfcx
+    remainder rot90 round sigmoid sign signbit sin special_entr special_erfcx
     special_gammainc special_i0 special_i0e special_i1 special_i1e special_log_ndtr
     special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri
     special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_xlog1py

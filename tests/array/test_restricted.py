@@ -290,6 +290,15 @@ def test_kernels_inside_functions_of_other_names() -> None:
     assert "numpy.linalg.multi_dot" in device.counters.fallbacks()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_remainders_whose_quotient_overflows(dtype: str) -> None:
+    a, b = np.full(64, 3e38, dtype), np.full(64, 1e-45 if dtype == "f4" else 5e-324, dtype)
+    for _ in range(2):  # at once, and as remembered
+        check(lambda a, b: a % b, a, b)
+        check(np.fmod, a, b)
+        check(np.divmod, a, b)
+
+
 def test_ranges_are_kept_to_the_kernels() -> None:
     from daskasc import array as xp
 

@@ -354,7 +354,7 @@ def small_differences() -> dict[str, str]:
 def test_small_differences() -> None:
     """Each row of the page's table, in its order."""
     x, dates = from_numpy(np.arange(6.0).reshape(2, 3)), np.array(["2020-01-01", "NaT"], "M8[D]")
-    assert len(small_differences()) == 16
+    assert len(small_differences()) == 19
     assert not np.equal(x, "a").any()
     assert np.not_equal(x, "a").all()
     with pytest.raises(TypeError, match="did not contain a loop"):
@@ -406,3 +406,15 @@ def test_in_place_operators_on_scalars_work_on_arrays():
         x[0] += 2.5
     x[0] = x[0] + 2.5
     assert int(x[0]) == 2
+
+
+def test_small_differences_of_errors():
+    x, y = from_numpy(np.ones(2, "u1")), from_numpy(np.ones(2, "f4"))
+    with pytest.raises(TypeError):
+        np.einsum("i,j", x, y, dtype="f2", optimize=True)
+    with pytest.raises(HostConversionError):
+        list(np.ndenumerate(x))
+    with pytest.raises(TypeError):
+        np.fft.rfft(y.astype("c8"), axis=5)
+    with pytest.raises(TypeError):
+        np.einsum("ij,j", y, y, dtype="i4")
