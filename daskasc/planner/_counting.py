@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from daskasc._levels import PICKS, neighbours, picked, precise
+from daskasc.errors import InputError
 
 DIGIT = 16  # bits counted in one round
 OTHERS = 1 << DIGIT  # what is no digit in question: NaN, or other higher digits
@@ -147,8 +148,13 @@ def count_digits(
     -------
     array of int64, shape (prefixes, OTHERS + 1)
         The last column counts what is no digit in question.
+
+    Raises
+    ------
+    InputError
+        The chunk has a dtype whose values that noted by dask cannot hold.
     """
-    part = chunk if index is None else chunk[index]
+    part = _as_noted(chunk if index is None else chunk[index], wanted.dtype)
     # one at a time: each takes as much memory as the chunk
     counted = [
         np.bincount(row, minlength=OTHERS + 1)
@@ -158,6 +164,18 @@ def count_digits(
     if before is not None:
         counts += before
     return counts
+
+
+def _as_noted(values: Any, noted: np.dtype[Any]) -> Any:
+    """Values in the dtype that dask noted, by which rounds and digits are chosen."""
+    if values.dtype == noted:
+        return values
+    if np.can_cast(values.dtype, noted, "safe"):
+        return values.astype(noted)
+    raise InputError(
+        f"a chunk of {values.dtype} is noted as {noted} by dask, so its order statistics cannot be "
+        "counted; name the dtype that chunks have (dtype= and meta= of map_blocks, from_delayed)"
+    )
 
 
 def _digits(wanted: Wanted, turn: int, values: Any, found: Found | None) -> Iterator[Any]:
@@ -196,12 +214,21 @@ def narrow(
         The counts, one array.
     *others : None
         What the other members' collecting tasks returned; they only keep partials alive.
+
+    Raises
+    ------
+    InputError
+        There are not as many values as dask noted, or they changed between rounds.
     """
     (counts,) = contribution
     table = np.asarray(counts.asnumpy() if hasattr(counts, "asnumpy") else counts)
     if found is None:
-        missing = int(table[0, OTHERS])
-        found = _begin(wanted, missing)
+        if (counted := int(table.sum())) != wanted.count:
+            raise InputError(
+                f"{counted} values were counted where dask notes {wanted.count}: chunks have other "
+                "shapes than noted; name theirs (chunks= of map_blocks, shape= of from_delayed)"
+            )
+        found = _begin(wanted, int(table[0, OTHERS]))
     cumulated = np.cumsum(table[:, :OTHERS], axis=1)
     places: dict[int, tuple[int, int]] = {}
     digits: dict[int, int] = {}
@@ -209,7 +236,7 @@ def narrow(
         row = cumulated[number]
         digit = int(np.searchsorted(row, inside, side="right"))
         if digit == OTHERS:
-            raise RuntimeError(
+            raise InputError(
                 f"value {place} of {found.count} was not found among the {int(row[-1])} counted "
                 f"in round {turn}: the chunks changed while they were counted"
             )

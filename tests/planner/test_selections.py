@@ -12,6 +12,7 @@ from dask.utils import ensure_dict
 
 import daskasc
 from daskasc.array import from_numpy
+from daskasc.errors import InputError
 from daskasc.planner import _selections
 from daskasc.planner._counting import Wanted, count_digits, finish_selected, narrow
 from tests.planner.local import run_locally
@@ -247,5 +248,30 @@ def test_chunks_that_change_are_noticed():
     counted = count_digits(wanted, 0, None, host("f4", 10), None, None)
     found = narrow(wanted, 0, None, [counted])
     other = count_digits(wanted, 1, None, np.zeros(10, "f4"), found, None)
-    with pytest.raises(RuntimeError, match="changed while they were counted"):
+    with pytest.raises(InputError, match="changed while they were counted"):
         finish_selected(wanted, found, [other])
+
+
+def told(x, dtype, chunks=100):
+    """Chunks of NumPy's `x` that dask takes for others."""
+    lazy = da.from_array(x, chunks=chunks)
+    return lazy.map_blocks(_as_it_is, dtype=dtype, meta=from_numpy(np.empty(0, dtype)))
+
+
+def _as_it_is(block):
+    return block
+
+
+def _shorter(block):
+    return block[1:]
+
+
+def test_notes_may_be_wrong():
+    x = host("f4")
+    same(value(da.median(told(x, "f8"), axis=0), 4), np.asarray(np.median(x.astype("f8"))))
+    same(value(da.nanmedian(told(host("u1"), "i2"), axis=0), 4), np.asarray(np.median(host("u1"))))
+    with pytest.raises(InputError, match="chunk of float64 is noted as float32"):
+        value(da.median(told(host("f8"), "f4"), axis=0), 4)
+    lazy = noted(x, 100).map_blocks(_shorter, dtype="f4", meta=from_numpy(np.empty(0, "f4")))
+    with pytest.raises(InputError, match="990 values were counted where dask notes 1000"):
+        value(da.quantile(lazy, 0.4, axis=0), 4)
