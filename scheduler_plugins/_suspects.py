@@ -4,13 +4,14 @@ A task pinned to a card is sent to its worker before the worker can run it. When
 scheduler suspects every task that it had, and fails those that were with more than
 ``distributed.scheduler.allowed-failures`` dead workers. So one task that always kills its worker
 would take its neighbours along, those of other users too. After a death the card's suspects are
-held back and let in one after the other, by priority: no task waits for one that comes after it.
-The next death then has one suspect.
+held back and let in one after the other, by priority. The next death then has one suspect. What a
+suspect needs, directly or not, is never held back, on any card: so the one whose turn it is always
+gets there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping, Sequence
 
 Key = Hashable
 
@@ -27,14 +28,12 @@ class Suspects:
         card = self._card.get(key)
         return card is not None and self._queues[card][0] != key
 
-    def set(self, card: int, keys: Iterable[Key]) -> None:
-        """Take the suspects of a card, by priority, in the place of those known of it."""
-        for key in self._queues.pop(card, ()):
-            del self._card[key]
-        queue = list(keys)
-        if queue:
-            self._queues[card] = queue
-            self._card.update(dict.fromkeys(queue, card))
+    def replace(self, queues: Mapping[int, Sequence[Key]]) -> list[Key]:
+        """Take suspects by card and priority in the place of all known; returns those let go."""
+        held = [key for key in self._card if self.holds(key)]
+        self._queues = {card: list(queue) for card, queue in queues.items() if queue}
+        self._card = {key: card for card, queue in self._queues.items() for key in queue}
+        return [key for key in held if not self.holds(key)]
 
     def finished(self, key: Key) -> Key | None:
         """A task is done, failed or not needed any more; returns the one whose turn it is now."""

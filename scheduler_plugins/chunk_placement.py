@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -194,21 +195,29 @@ class ChunkPlacement(SchedulerPlugin):
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """Start the deadline of the cards that a lost worker served."""
         changes = self.map.lost(worker, time.monotonic())
-        self._suspect(changes.moved)
+        self._suspect(scheduler)
         self._apply(changes, "lost")
 
-    def _suspect(self, cards: Iterable[int]) -> None:
-        """Let the tasks that were with a dead worker run one at a time."""
-        found: dict[int, list[TaskState]] = {card: [] for card in cards}
-        for task, card in self._tasks_of(found):
-            if "gang" in (task.annotations or {}):
-                # waits for other cards, and has limits of its own
+    def _suspect(self, scheduler: Scheduler) -> None:
+        """Let the tasks that were with dead workers run one at a time."""
+        suspects: list[TaskState] = []
+        for task in scheduler.tasks.values():
+            if not task.suspicious or _card_of(task) is None:
+                continue
+            if "gang" not in (task.annotations or {}):
+                if task.state not in ("memory", "erred", "forgotten"):
+                    suspects.append(task)
+            elif "-barrier-" in str(task.key):  # only waits, for as long as a collective takes
                 task.suspicious = 0
-            elif task.suspicious and task.state not in ("memory", "erred", "forgotten"):
-                found[card].append(task)
-        for card, tasks in found.items():
-            tasks.sort(key=lambda task: task.priority or ())
-            self._suspects.set(card, [task.key for task in tasks])
+        needed = _unfinished_below(suspects)
+        queues: defaultdict[int, list[Any]] = defaultdict(list)
+        for task in sorted(suspects, key=lambda task: task.priority or ()):
+            card = _card_of(task)
+            if card is not None and task not in needed:
+                queues[card].append(task.key)
+        free = self._suspects.replace(queues)
+        if free:
+            asyncio.get_running_loop().call_soon(self._release, free)
 
     def host(self, card: int) -> str | None:
         """Address of the worker that serves `card`; None while it has none."""
@@ -308,6 +317,18 @@ class ChunkPlacement(SchedulerPlugin):
 def _card_of(task: TaskState) -> int | None:
     card = (task.annotations or {}).get("card")
     return int(card) if isinstance(card, Integral) else None
+
+
+def _unfinished_below(tasks: Iterable[TaskState]) -> set[TaskState]:
+    """Tasks that others need, directly or not, and that have no result now."""
+    found: set[TaskState] = set()
+    left = list(tasks)
+    while left:
+        for task in left.pop().dependencies:
+            if task not in found and task.state != "memory":
+                found.add(task)
+                left.append(task)
+    return found
 
 
 def _apply_ranks(scheduler: Scheduler, ranks: Mapping[Any, float]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 from scheduler_plugins._suspects import Suspects
+from scheduler_plugins.chunk_placement import _unfinished_below
 
 
 def test_one_after_the_other():
     suspects = Suspects()
-    suspects.set(0, "abc")
-    suspects.set(1, "xy")
+    assert suspects.replace({0: "abc", 1: "xy"}) == []
     assert [suspects.holds(key) for key in "abcxyz"] == [False, True, True, False, True, False]
     assert suspects.finished("b") is None
     assert suspects.finished("a") == "c"
@@ -22,12 +22,12 @@ def test_one_after_the_other():
 
 def test_the_next_death_sets_them_anew():
     suspects = Suspects()
-    suspects.set(0, "abc")
-    suspects.set(0, "bd")
+    suspects.replace({0: "abc"})
+    assert suspects.replace({0: "bd", 1: "c"}) == ["b", "c"]
     assert [suspects.holds(key) for key in "abcd"] == [False, False, False, True]
-    suspects.set(0, "")
+    assert suspects.replace({0: ""}) == ["d"]
     assert not any(map(suspects.holds, "abcd"))
-    suspects.set(0, "ab")
+    suspects.replace({0: "ab"})
     suspects.clear()
     assert not suspects.holds("b")
 
@@ -37,8 +37,7 @@ def test_everyone_gets_a_turn():
     for _ in range(200):
         suspects = Suspects()
         keys = {card: [f"{card}{i}" for i in range(rng.randrange(6))] for card in range(3)}
-        for card, queue in keys.items():
-            suspects.set(card, queue)
+        suspects.replace(keys)
         left = {key for queue in keys.values() for key in queue}
         while left:
             free = [key for key in sorted(left) if not suspects.holds(key)]
@@ -47,3 +46,19 @@ def test_everyone_gets_a_turn():
             left.discard(done)
             following = suspects.finished(done)
             assert following is None or (following in left and not suspects.holds(following))
+
+
+class Task:
+    def __init__(self, state, *dependencies):
+        self.state, self.dependencies = state, set(dependencies)
+
+
+def test_what_a_suspect_needs_is_told_up_to_results():
+    read = Task("waiting")
+    stored = Task("memory", read)
+    lost = Task("no-worker")
+    between = Task("waiting", lost, stored)
+    suspect = Task("waiting", between)
+    assert _unfinished_below([suspect]) == {between, lost}
+    assert _unfinished_below([suspect, between]) == {between, lost}
+    assert _unfinished_below([]) == set()
