@@ -90,7 +90,7 @@ def _quantile(
         raise TypeError("a must be an array of real numbers")
     levels = _levels(q, scale)
     if skip_nan and not tensor.numel():  # as NumPy, which leaves the axes of q out
-        return nanmean(a, axis, None, out, keepdims)
+        return _mean_of_nothing(a, axis, out, keepdims)
     axes = Axes(axis, tensor.ndim, keepdims)
     # levels 0 and 1 as integers are places already
     picks = method in PICKS or (method == "linear" and levels.dtype.kind != "f")
@@ -235,10 +235,15 @@ def nanquantile(
     return _quantile(a, q, axis, out, keepdims, 1, True, method)
 
 
+def _mean_of_nothing(a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    """What NumPy gives without elements; axes in a list, as dask has them, fit here too."""
+    return nanmean(a, tuple(axis) if isinstance(axis, list) else axis, None, out, keepdims)
+
+
 def _median(a: Any, axis: Any, out: Any, keepdims: Any, skip_nan: bool) -> Any:
     tensor = tensor_of(a)
     if skip_nan and not tensor.numel():
-        return nanmean(a, axis, None, out, keepdims)
+        return _mean_of_nothing(a, axis, out, keepdims)
     if tensor.dtype in COMPLEX:
         raise NeedsHost("complex order")
     axes = Axes(axis, tensor.ndim, keepdims)
