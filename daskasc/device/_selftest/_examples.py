@@ -19,7 +19,7 @@ _ROWS: tuple[tuple[str, Example], ...] = (
         "digamma empty_like erf erfc erfinv exp exp2 expm1 fft_fft fft_fftshift fft_ifft "
         "fft_ifftshift fft_rfftn fix floor frexp from_dlpack i0 isfinite isinf isnan isneginf "
         "isposinf lgamma log log10 log1p log2 logical_not logit max mean min nan_to_num nanmean "
-        "nansum neg ones_like prod reciprocal round sgn sigmoid sign signbit sin "
+        "nansum neg ones_like prod reciprocal round sigmoid sign signbit sin "
         "special_entr special_erfcx special_i0 special_i0e special_i1 special_i1e "
         "special_log_ndtr special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri "
         "special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 sqrt square std "
