@@ -59,12 +59,14 @@ if TYPE_CHECKING:
     from daskasc.planner._optimize import Planner
 
 # function -> whether NaN is skipped
-_MEDIANS: dict[Any, bool] = {np.median: False, np.nanmedian: True}
-_QUANTILES: dict[Any, bool] = {
+_FUNCTIONS: dict[Any, bool] = {
+    np.median: False,
+    np.nanmedian: True,
     np.quantile: False,
     np.nanquantile: True,
     dask_reductions._custom_nanquantile: True,
 }
+_MEDIANS = (np.median, np.nanmedian)
 _DTYPES = frozenset("i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split())
 # levels of one call; each costs two digits that are looked for at once
 _LEVELS = 32
@@ -128,7 +130,7 @@ def layers_of(graph: HighLevelGraph) -> list[str]:
 def _function(task: Any) -> Any:
     function = getattr(task, "func", None)
     try:
-        return function if function in _MEDIANS or function in _QUANTILES else None
+        return function if function in _FUNCTIONS else None
     except TypeError:  # unhashable callables
         return None
 
@@ -199,17 +201,18 @@ class Finder:
             return None
         levels: np.ndarray[Any, Any] | None = None
         method = "linear"
-        if task.func in _QUANTILES:
+        if task.func in _MEDIANS:
+            if len(task.args) != 1:
+                return None
+        else:
             method = keywords.pop("method", method)
             levels = self._levels(task.args[1]) if len(task.args) == 2 else None
             if levels is None:
                 return None
-        elif len(task.args) != 1:
-            return None
         if keywords or not all(piece.card for piece in pieces):
             return None
         shape = (() if levels is None else levels.shape) + ((1,) * ndim if keepdims else ())
-        skips = {**_MEDIANS, **_QUANTILES}[task.func]
+        skips = _FUNCTIONS[task.func]
         count = sum(math.prod(piece.shape) for piece in pieces)
         wanted = self._wanted(whole, count, levels, method, skips, shape)
         sources = self._sources([(piece.chunk, piece.index) for piece in pieces])
@@ -235,13 +238,12 @@ class Finder:
             if chunk is None or part in self.outputs or self.users[part] != {key}:
                 return None
             chunks.append(chunk)
-        shapes = [size.shape if (size := self.sizes.chunk(chunk)) else None for chunk in chunks]
-        if levels is None or len(chunks) < 2 or None in shapes:
-            return None
-        if not all((size := self.sizes.chunk(chunk)) and size.card for chunk in chunks):
+        sizes = [self.sizes.chunk(chunk) for chunk in chunks]
+        shapes = [size.shape for size in sizes if size and size.card and size.shape is not None]
+        if levels is None or len(chunks) < 2 or len(shapes) < len(chunks):
             return None
         levels = np.true_divide(levels, 100)
-        count = sum(math.prod(shape or ()) for shape in shapes)
+        count = sum(map(math.prod, shapes))
         given = self.sizes.dtype(key)
         wanted = self._wanted(chunks[0], count, levels, method, False, levels.shape, given)
         sources = self._sources([(chunk, None) for chunk in sorted(chunks, key=_position)])

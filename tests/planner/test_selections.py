@@ -17,7 +17,7 @@ from daskasc.planner import _selections
 from daskasc.planner._counting import Wanted, count_digits, finish_selected, narrow
 from tests.planner.local import run_locally
 from tests.planner.test_planner import annotations, gangs, planned, value
-from tests.planner.test_rechunk import noted
+from tests.planner.test_rechunk import _same, noted
 
 DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8".split()
 METHODS = [
@@ -255,11 +255,7 @@ def test_chunks_that_change_are_noticed():
 def told(x, dtype, chunks=100):
     """Chunks of NumPy's `x` that dask takes for others."""
     lazy = da.from_array(x, chunks=chunks)
-    return lazy.map_blocks(_as_it_is, dtype=dtype, meta=from_numpy(np.empty(0, dtype)))
-
-
-def _as_it_is(block):
-    return block
+    return lazy.map_blocks(_same, dtype=dtype, meta=from_numpy(np.empty(0, dtype)))
 
 
 def _shorter(block):

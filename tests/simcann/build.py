@@ -112,12 +112,15 @@ def _is_new(target: Path) -> bool:
 
 
 def _compile(arguments: list[str]) -> None:
-    # under another name first: a build that was stopped leaves no half library
+    # under a name of its own first: no half library is seen, by another build neither
     place = arguments.index("-o") + 1
     target = Path(arguments[place])
-    part = target.with_suffix(".part")
-    _run([os.environ.get("CXX", "g++"), *arguments[:place], str(part), *arguments[place + 1 :]])
-    part.replace(target)
+    part = target.with_suffix(f".{os.getpid()}.part")
+    try:
+        _run([os.environ.get("CXX", "g++"), *arguments[:place], str(part), *arguments[place + 1 :]])
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _check_symbols(out: Path, library: Path) -> None:
