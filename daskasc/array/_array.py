@@ -1,6 +1,7 @@
 """AscendArray: one chunk in a card's memory, with NumPy's semantics.
 
-An array is one slot around a torch tensor. Shapes, views and memory are torch's; dtypes,
+An array is a torch tensor and, beside it, the tensor's dtype, which torch takes longer to tell than
+a slot does; an array's dtype never changes. Shapes, views and memory are torch's; dtypes,
 promotion, indexing and results are NumPy's. Methods go through the same table as NumPy's
 functions, so ``x.sum()`` and ``np.sum(x)`` are one implementation.
 
@@ -47,6 +48,8 @@ from daskasc.array._views import NO_DTYPE, NO_STRIDES, as_dtype, reshaped_in_pla
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
 
+_QUICK = _quick.QUICK
+
 
 class AscendArray(NumPyMethods, Scalar):
     """Array in the memory of this process's card.
@@ -68,12 +71,13 @@ class AscendArray(NumPyMethods, Scalar):
         Only with a shape.
     """
 
-    __slots__ = ("__weakref__", "_lease", "_t")
+    __slots__ = ("__weakref__", "_d", "_lease", "_t")
     __ascend_array__ = True
     __array_priority__ = 100.0
     __hash__ = None  # type: ignore[assignment]
 
     _t: Any
+    _d: Any
     _lease: Any
 
     def __init__(self, tensor: Any, dtype: Any = np.float64) -> None:
@@ -86,6 +90,7 @@ class AscendArray(NumPyMethods, Scalar):
                 "Use daskasc.array.asarray for other things"
             )
         self._t = _interchange.adopt(tensor)
+        self._d = self._t.dtype
         _storage.account(self)
 
     # -- attributes
@@ -103,7 +108,7 @@ class AscendArray(NumPyMethods, Scalar):
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy dtype of the elements."""
-        return NUMPY[self._t.dtype]
+        return NUMPY[self._d]
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -282,9 +287,8 @@ class AscendArray(NumPyMethods, Scalar):
     __array_ufunc__ = array_ufunc
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        quick = _quick.QUICK.get(func)
-        if quick is not None:
-            found = quick(AscendArray, args, kwargs)
+        if func in _QUICK:
+            found = _QUICK[func](*args, **kwargs) if kwargs else _QUICK[func](*args)
             if found is not None:
                 return found
         for kind in types:
@@ -436,7 +440,7 @@ class AscendArray(NumPyMethods, Scalar):
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Return the elements under another shape; a view where strides allow."""
         given = (self, shape[0] if len(shape) == 1 and type(shape[0]) is not int else shape)
-        found = _quick.QUICK[np.reshape](AscendArray, given, kwargs)
+        found = _QUICK[np.reshape](*given, **kwargs)
         return _dispatch.call(np.reshape, given, kwargs) if found is None else found
 
     def transpose(self, *axes: Any) -> Any:

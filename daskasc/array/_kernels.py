@@ -66,7 +66,7 @@ def table() -> dict[Any, Any]:
     return fresh
 
 
-def remember(known: dict[Any, Any], key: Any, entry: Kernel, kernel: Kernel) -> None:
+def remember(known: dict[Any, Any], key: Any, entry: Any, kernel: Kernel) -> None:
     """Put `entry`, made of `kernel`, into a table, unless calls have to be seen on the slow way.
 
     The slow way catches kernels that ask for the host, and tells an observer of each call.
@@ -76,6 +76,11 @@ def remember(known: dict[Any, Any], key: Any, entry: Kernel, kernel: Kernel) -> 
     with _lock:
         if observer.active is None:
             known[key] = entry
+
+
+def dtype_of(kernel: Kernel, result: Any) -> Any:
+    """Torch dtype of all that a kernel gives, as of `result`; None: by the policy at each call."""
+    return None if getattr(kernel, "asks_policy", False) else result.dtype
 
 
 def _empty_tables() -> None:
@@ -163,6 +168,7 @@ def _with_policy(
         return exact(*operands)
 
     by_policy.may_need_host = getattr(exact, "may_need_host", exact is None)  # type: ignore[attr-defined]
+    by_policy.asks_policy = True  # type: ignore[attr-defined]
     return by_policy
 
 

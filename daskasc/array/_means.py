@@ -39,7 +39,6 @@ from daskasc.array._reductions import (
     sum_over,
 )
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._summation import small_mean
 
 _HALVES = (torch.float16, torch.bfloat16)
 
@@ -97,10 +96,6 @@ def mean_over(
     tensor: Any, axes: Axes, where: Any, wanted: Any, out: Any = None, filled: bool = False
 ) -> Any:
     """Mean in NumPy's dtype (that of `out` if given); `filled`: 0 where the mask is False."""
-    if where is NO and out is None and not _given(wanted):
-        found = small_mean(tensor, axes.axes, axes.keepdims)
-        if found is not None:
-            return found
     inner, given = _mean_dtypes(tensor.dtype, wanted, out)
     values = cast(tensor, inner)
     total = sum_over(values if filled else masked(values, where, 0), axes, inner)

@@ -122,12 +122,16 @@ def power() -> Operator:
     def operator(self: Any, other: Any) -> Any:
         kind = type(other)
         if kind is int or kind is float:
-            tensor = self._t
-            dtype = tensor.dtype
+            dtype = self._d
             if other == 2:
-                found = squares.get(dtype)
-                if found is not None:
-                    return wrap(found(tensor, tensor))
+                if dtype in squares:
+                    tensor = self._t
+                    array = _new(type(self))
+                    array._d = dtype
+                    array._t = tensor = squares[dtype](tensor, tensor)
+                    if _storage.accounts is not None and tensor.nbytes >= _SMALL:
+                        _storage.account(array)
+                    return array
                 if dtype in _INEXACT or (dtype is torch.bool and kind is int):
                     return first_square(self)  # of bool int8, as in NumPy
             elif other == 0.5 and (dtype in COMPLEX or dtype in ROOT_OPERATOR):
@@ -139,8 +143,8 @@ def power() -> Operator:
     def first_square(self: Any) -> Any:
         """Square by the ufunc; the next ones by torch itself, where that is all there is to it."""
         product = _kernels.kernel(np.multiply, (self.dtype, self.dtype))
-        if product is torch.mul and self._t.dtype in FLOATS:
-            _kernels.remember(squares, self._t.dtype, product, product)
+        if product is torch.mul and self._d in FLOATS:
+            _kernels.remember(squares, self._d, product, product)
         return square(self)
 
     operator.__doc__ = general.__doc__
@@ -162,22 +166,22 @@ def binary(ufunc: np.ufunc, reflected: bool = False, repeats: bool = False) -> O
 
     # the way of a hit, and storage.wrap, written out: calls and lookups are what it costs
     def operator(self: Any, other: Any) -> Any:
-        cls, tensor = type(self), self._t
+        cls = type(self)
         try:
             if type(other) is cls:
-                operand = other._t
-                found = table[tensor.dtype][operand.dtype]
+                found, dtype = table[self._d][other._d]
+                array = _new(cls)
+                array._t = made = found(self._t, other._t)
             else:
-                operand = other
-                found = table[tensor.dtype][type(other)]
+                found, dtype = table[self._d][type(other)]
+                array = _new(cls)
+                array._t = made = found(self._t, other)
         except KeyError:
             return miss(self, other)
-        array = _new(cls)
-        try:
-            array._t = made = found(tensor, operand)
         except RuntimeError as error:
             raise_numpys(error, (other, self) if reflected else (self, other))
             raise
+        array._d = dtype or made.dtype
         if _storage.accounts is not None and made.nbytes >= _SMALL:
             _storage.account(array)
         return array
@@ -188,21 +192,27 @@ def binary(ufunc: np.ufunc, reflected: bool = False, repeats: bool = False) -> O
                 return NotImplemented  # Python then asks for __index__
         if not accepts(other, type(self)):
             return _objects.compare(ufunc, self, other, reflected) if compares else NotImplemented
+        operands = (other, self) if reflected else (self, other)
+        if compares and isinstance(other, np.ndarray | np.generic):
+            return _objects.compare_host(ufunc, other, operands, apply)
+        result = apply(ufunc, operands)
         kind = type(other)
         if ufunc.nout == 1 and (kind is type(self) or kind in _SCALARS):
-            theirs = NUMPY[other._t.dtype] if kind is type(self) else kind
-            ours = NUMPY[self._t.dtype]
-            swaps = reflected and not (kind in _SCALARS and ufunc in _COMMUTE)
-            found = _kernels.kernel(ufunc, (theirs, ours) if swaps else (ours, theirs))
-            if found is not None:
-                row = table.setdefault(self._t.dtype, {})
-                key = other._t.dtype if kind is type(self) else kind
-                _kernels.remember(row, key, _swapped(found) if swaps else found, found)
-        operands = (other, self) if reflected else (self, other)
-        if not compares or not isinstance(other, np.ndarray | np.generic):
-            return apply(ufunc, operands)
-        return _objects.compare_host(ufunc, other, operands, apply)
+            learn(self, other, kind, result)
+        return result
 
+    def learn(self: Any, other: Any, kind: Any, result: Any) -> None:
+        """Remember the kernel, and the dtype of what it gives."""
+        theirs, key = (NUMPY[other._d], other._d) if kind is type(self) else (kind, kind)
+        ours = NUMPY[self._d]
+        swaps = reflected and not (kind in _SCALARS and ufunc in _COMMUTE)
+        found = _kernels.kernel(ufunc, (theirs, ours) if swaps else (ours, theirs))
+        if found is not None:
+            row = table.setdefault(self._d, {})
+            entry = (_swapped(found) if swaps else found, _kernels.dtype_of(found, result._t))
+            _kernels.remember(row, key, entry, found)
+
+    operator.table = table  # type: ignore[attr-defined]
     operator.__name__ = f"__{'r' if reflected else ''}{ufunc.__name__}__"
     turned = ", the operands in the other order" if reflected else ""
     operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`{turned}."
@@ -218,24 +228,26 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
     table = _kernels.table()
 
     def operator(self: Any) -> Any:
-        tensor = self._t
         try:
-            found = table[tensor.dtype]
+            found, dtype = table[self._d]
         except KeyError:
             return miss(self)
         array = _new(type(self))
-        array._t = made = found(tensor)
+        array._t = made = found(self._t)
+        array._d = dtype or made.dtype
         if _storage.accounts is not None and made.nbytes >= _SMALL:
             _storage.account(array)
         return array
 
     def miss(self: Any) -> Any:
-        dtype = self._t.dtype
-        found = _kernels.kernel(ufunc, (NUMPY[dtype],))
+        result = apply(ufunc, (self,))
+        found = _kernels.kernel(ufunc, (NUMPY[self._d],))
         if found is not None and ufunc.nout == 1:
-            _kernels.remember(table, dtype, found, found)
-        return apply(ufunc, (self,))
+            entry = (found, _kernels.dtype_of(found, result._t))
+            _kernels.remember(table, self._d, entry, found)
+        return result
 
+    operator.table = table  # type: ignore[attr-defined]
     operator.__name__ = f"__{ufunc.__name__}__"
     operator.__doc__ = f"As :data:`numpy.{ufunc.__name__}`."
     return operator

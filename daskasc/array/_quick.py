@@ -12,7 +12,8 @@ float32 sums of few elements stay sums in float64, rounded once: torch's own sum
 float32 elements has up to a third more error than NumPy's, which keeps eight sums apart. Turning
 the elements into float64 and the sum back takes twice as long as the sum; where the card's
 ``trace`` adds float32 in float64, as torch's does on the host, very few elements are laid on a
-diagonal instead.
+diagonal instead. A mean is such a sum divided by the number of elements in the array's own dtype,
+as in NumPy.
 """
 
 from __future__ import annotations
@@ -24,38 +25,33 @@ from typing import Any
 import numpy as np
 
 from daskasc import device
-from daskasc.array import _guard, _kernels, _numbers
+from daskasc.array import _guard, _kernels, _numbers, _storage, _summation
 from daskasc.array._dispatch import MeetsTimes, NeedsHost
 from daskasc.array._dtypes import FLOATS, NUMPY, device_policy, torch
 from daskasc.array._readonly import stands_for
 from daskasc.array._storage import wrap
-from daskasc.array._summation import SMALL, compensates
+from daskasc.array._summation import NATIVE, SMALL, settings
 from daskasc.device import observer
 
 Form = Callable[[Any, Any, int], Any]  # of a tensor, an axis or None, the number of elements
-Reduction = Callable[..., Any]  # of an array and, as its second argument, an axis
-Lane = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+Lane = Callable[..., Any]  # of what NumPy's function was given
 
 _INTEGERS = frozenset((torch.int8, torch.int16, torch.int32, torch.int64))
 _SEQUENCES = (list, tuple)
+_NOT_OURS = (AttributeError, MeetsTimes)  # what has no dtype of torch's: host memory, times
 _WIDE = torch.float64
 _DIAGONAL = (1, 0)
-_number = _numbers.keeper(np.dtype(np.float64))
+_new = object.__new__
+_SMALL_STORAGE = _storage.SMALL
 _TINY = 256  # elements up to which adding one by one takes no time beside the call
 
 
 def _sum(tensor: Any, axis: Any, count: int) -> Any:
-    if compensates():
-        return None
-    return tensor.sum() if axis is None else tensor.sum(axis)
-
-
-def _sum_integers(tensor: Any, axis: Any, count: int) -> Any:
     return tensor.sum() if axis is None else tensor.sum(axis)
 
 
 def _sum_single(tensor: Any, axis: Any, count: int) -> Any:
-    if count > SMALL or compensates():
+    if count > SMALL:
         return None
     if axis is None:
         return tensor.sum(dtype=_WIDE).float()
@@ -65,26 +61,21 @@ def _sum_single(tensor: Any, axis: Any, count: int) -> Any:
 def _sum_tiny(tensor: Any, axis: Any, count: int) -> Any:
     if count > _TINY or (axis is not None and tensor.ndim > 1) or not tensor.is_contiguous():
         return _sum_single(tensor, axis, count)
-    if compensates():
-        return None
     # element i of the diagonal is element i of the tensor
     return tensor.as_strided((count, count), _DIAGONAL).trace()
 
 
-def _mean(tensor: Any, axis: Any, count: int) -> Any:
-    if compensates():
-        return None
-    if axis is None:
-        return tensor.sum() / count
-    return tensor.sum(axis) / tensor.shape[axis]
+def _mean_by(total: Form, dtype: Any) -> Form:
+    """Sum divided by the number of elements, both of torch dtype `dtype`."""
+    number = _numbers.keeper(NUMPY[dtype])
 
+    def mean(tensor: Any, axis: Any, count: int) -> Any:
+        found = total(tensor, axis, count)
+        if found is None:
+            return None
+        return found.div_(number(count if axis is None else tensor.shape[axis]))
 
-def _mean_single(tensor: Any, axis: Any, count: int) -> Any:
-    if count > SMALL or compensates():
-        return None
-    if axis is None or tensor.ndim == 1:
-        return tensor.sum(dtype=_WIDE).div_(_number(count)).float()
-    return tensor.sum(axis, dtype=_WIDE).div_(_number(tensor.shape[axis])).float()
+    return mean
 
 
 def _trace_is_wide(place: Any) -> bool:
@@ -129,15 +120,14 @@ _FORMS: dict[Any, tuple[str, tuple[tuple[frozenset[Any], Form], ...]]] = {
         "sum",
         (
             (frozenset((torch.float32,)), _sum_tiny),
-            (_HALVES_AND_DOUBLE, _sum),
-            (_INTEGERS, _sum_integers),
+            (_HALVES_AND_DOUBLE | _INTEGERS, _sum),
         ),
     ),
     np.mean: (
         "sum",
         (
-            (frozenset((torch.float32,)), _mean_single),
-            (frozenset((torch.float64,)), _mean),
+            (frozenset((torch.float32,)), _sum_tiny),
+            (frozenset((torch.float64,)), _sum),
         ),
     ),
     np.prod: ("prod", ((FLOATS | {torch.int64}, _prod),)),
@@ -148,28 +138,34 @@ _FORMS: dict[Any, tuple[str, tuple[tuple[frozenset[Any], Form], ...]]] = {
 }
 
 
-def _form(function: Any, dtype: Any) -> Form:
-    """Calls of a function for a dtype that this card has kernels for, or the declining one."""
+def _form(function: Any, dtype: Any) -> tuple[Form, Any]:
+    """Calls of a function for a dtype that this card has kernels for, and the result's dtype.
+
+    The declining calls, without a dtype, where there are none.
+    """
     operator, forms = _FORMS[function]
     found = next((form for dtypes, form in forms if dtype in dtypes), None)
     backend = device.current()
     if found is None or not backend.supports(operator, NUMPY[dtype].name):
-        return _general
-    if found in (_sum_tiny, _mean_single) and not backend.fast_float64:
-        return _general
-    if found is _sum_tiny and not _trace_is_wide(backend.torch_device):
-        found = _sum_single
+        return _general, None
+    if found is _sum_tiny:
+        if not backend.fast_float64:
+            return _general, None
+        if not _trace_is_wide(backend.torch_device):
+            found = _sum_single
+    if function is np.mean:
+        found = _mean_by(found, dtype)
     sample = torch.ones(1, dtype=torch.bool, device=backend.torch_device).to(dtype)
     try:
         with _guard.strict():
-            found(sample, None, 1)
+            given = found(sample, None, 1).dtype
             found(sample, 0, 1)
     except (RuntimeError, NotImplementedError, NeedsHost):
-        return _general
-    return found
+        return _general, None
+    return found, given
 
 
-def reduction(function: Any) -> Reduction:
+def reduction(function: Any) -> Lane:
     """Fast way of a NumPy reduction.
 
     Parameters
@@ -180,23 +176,30 @@ def reduction(function: Any) -> Reduction:
     Returns
     -------
     callable
-        Of an AscendArray and an axis; gives an AscendArray, or None for the general way.
+        Of an AscendArray and an axis; gives an AscendArray, or None for the general way, as for
+        all other arguments.
     """
     table = _kernels.table()
+    adds = function in (np.sum, np.mean)
 
-    def reduce(array: Any, axis: Any = None) -> Any:
-        try:
-            tensor = array._t
-        except MeetsTimes:
+    def reduce(array: Any = None, axis: Any = None, *more: Any, **others: Any) -> Any:
+        if more or others:
             return None
-        dtype = tensor.dtype
         try:
-            form = table[dtype]
+            # compensated sums are the general way's; asked without a call, which would cost more
+            if adds and (_summation.asked or settings["daskasc"]["accumulate"] != NATIVE):
+                return None
+            dtype = array._d
+        except (KeyError, *_NOT_OURS):  # KeyError: no such setting
+            return None
+        tensor = array._t
+        try:
+            form, given = table[dtype]
         except KeyError:
             if observer.active is not None:
                 return None
-            form = _form(function, dtype)
-            _kernels.remember(table, dtype, form, form)
+            form, given = entry = _form(function, dtype)
+            _kernels.remember(table, dtype, entry, form)
         # what is no axis, and no elements, are the general way's
         if axis is not None:
             ndim = tensor.ndim
@@ -206,25 +209,19 @@ def reduction(function: Any) -> Reduction:
         if not count or (dtype is _WIDE and device_policy()):
             return None
         found = form(tensor, axis, count)
-        return found if found is None else wrap(found)
+        if found is None:
+            return None
+        result = _new(type(array))
+        result._t = found
+        result._d = given
+        if _storage.accounts is not None and found.nbytes >= _SMALL_STORAGE:
+            _storage.account(result)
+        return result
 
     return reduce
 
 
-_REDUCTIONS: dict[Any, Reduction] = {function: reduction(function) for function in _FORMS}
-
-
-def _of_reduction(quick: Reduction) -> Lane:
-    """Lane of a function of an array and an axis."""
-
-    def lane(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not args or type(args[0]) is not cls or len(args) + len(kwargs) > 2:
-            return None
-        if not kwargs:
-            return quick(*args)
-        return quick(args[0], kwargs["axis"]) if "axis" in kwargs else None
-
-    return lane
+_REDUCTIONS: dict[Any, Lane] = {function: reduction(function) for function in _FORMS}
 
 
 # -- moving elements
@@ -246,27 +243,18 @@ def _admits(table: dict[Any, Any], trial: Callable[[Any], Any], dtype: Any) -> b
 def _concatenate() -> Lane:
     table = _kernels.table()
 
-    def lane(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) == 1:
-            axis = kwargs.get("axis") if kwargs else 0
-            if len(kwargs) > 1:
-                return None
-        elif len(args) == 2 and not kwargs:
-            axis = args[1]
-        else:
+    def lane(parts: Any = (), axis: Any = 0, *more: Any, **others: Any) -> Any:
+        if more or others or type(axis) is not int or type(parts) not in _SEQUENCES or not parts:
             return None
-        parts = args[0]
-        if type(axis) is not int or type(parts) not in _SEQUENCES or not parts:
+        try:
+            dtype = parts[0]._d
+            tensors = []
+            for part in parts:
+                if part._d is not dtype:
+                    return None
+                tensors.append(part._t)
+        except _NOT_OURS:
             return None
-        tensors = []
-        for part in parts:
-            if type(part) is not cls:
-                return None
-            tensors.append(part._t)
-        dtype = tensors[0].dtype
-        for tensor in tensors:
-            if tensor.dtype is not dtype:
-                return None
         if dtype not in table and not _admits(table, lambda t: torch.cat([t, t]), dtype):
             return None
         try:
@@ -285,20 +273,19 @@ def _concatenate() -> Lane:
 def _where() -> Lane:
     table = _kernels.table()
 
-    def lane(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if kwargs or len(args) != 3:
+    def lane(mask: Any, left: Any = None, right: Any = None, *more: Any, **others: Any) -> Any:
+        if more or others:
             return None
-        mask, left, right = args
-        if not type(mask) is type(left) is type(right) is cls:
-            return None
-        condition, one, other = mask._t, left._t, right._t
-        dtype = one.dtype
-        if other.dtype is not dtype or condition.dtype is not torch.bool:
+        try:
+            dtype = left._d
+            if right._d is not dtype or mask._d is not torch.bool:
+                return None
+        except _NOT_OURS:
             return None
         if dtype not in table and not _admits(table, lambda t: torch.where(t != t, t, t), dtype):
             return None
         try:
-            return wrap(torch.where(condition, one, other))
+            return wrap(torch.where(mask._t, left._t, right._t))
         except RuntimeError:
             return None
 
@@ -308,16 +295,17 @@ def _where() -> Lane:
 def _reshape() -> Lane:
     table = _kernels.table()
 
-    def lane(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if kwargs or len(args) != 2 or type(args[0]) is not cls:
-            return None
-        tensor, shape = args[0]._t, args[1]
-        if type(shape) is not tuple or not shape:
+    def lane(array: Any = None, shape: Any = None, *more: Any, **others: Any) -> Any:
+        if more or others or type(shape) is not tuple or not shape:
             return None
         for length in shape:
             if type(length) is not int:
                 return None
-        dtype = tensor.dtype
+        try:
+            dtype = array._d
+        except _NOT_OURS:
+            return None
+        tensor = array._t
         if dtype not in table and not _admits(table, lambda t: t.reshape(1, 1), dtype):
             return None
         if stands_for(tensor) is not None:
@@ -331,7 +319,7 @@ def _reshape() -> Lane:
 
 
 QUICK: dict[Any, Lane] = {
-    **{function: _of_reduction(quick) for function, quick in _REDUCTIONS.items()},
+    **_REDUCTIONS,
     np.concatenate: _concatenate(),
     np.where: _where(),
     np.reshape: _reshape(),

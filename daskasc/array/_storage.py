@@ -2,7 +2,7 @@
 
 This module lies below the class so that every implementation can wrap its result without an
 import circle; the class announces itself through :func:`bind`. :func:`wrap` is the hot path: an
-object, one slot. Only on a stand-in card, which has no allocator to ask, does an array also carry
+object, two slots. Only on a stand-in card, which has no allocator to ask, does an array also carry
 a lease whose finalizer gives the storage back to the accounts.
 """
 
@@ -65,6 +65,7 @@ def wrap(tensor: Any) -> Any:
     """Array around a tensor, unchecked."""
     array = _new(_class)
     array._t = tensor
+    array._d = tensor.dtype
     if accounts is not None and tensor.untyped_storage().nbytes() >= SMALL:
         array._lease = _Lease(accounts, tensor)
     return array

@@ -20,6 +20,7 @@ import contextlib
 import contextvars
 import functools
 import math
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,7 +39,10 @@ _HALVES = (torch.float16, torch.bfloat16)
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 _asked: contextvars.ContextVar[str | None] = contextvars.ContextVar("accumulate", default=None)
-_settings = dask.config.config
+NATIVE = "native"
+asked = 0  # modes asked for now, by all threads
+settings = dask.config.config
+_lock = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -47,10 +51,18 @@ def accumulating(mode: str) -> Iterator[None]:
     if mode not in config.ACCUMULATIONS:
         raise ValueError(f"accumulate is {mode!r}; allowed: {', '.join(config.ACCUMULATIONS)}")
     token = _asked.set(mode)
+    _count(1)
     try:
         yield
     finally:
+        _count(-1)
         _asked.reset(token)
+
+
+def _count(change: int) -> None:
+    global asked
+    with _lock:
+        asked += change
 
 
 def with_accumulate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +87,7 @@ def compensates() -> bool:
     mode = _asked.get()
     if mode is None:
         # read at each sum, hence without dask.config.get's parsing
-        if _settings["daskasc"].get("accumulate") == "native":
+        if settings["daskasc"].get("accumulate") == NATIVE:
             return False
         mode = config.accumulate()
     return mode == "compensated"
@@ -103,19 +115,6 @@ def sum_floats(tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -
     if dtype is torch.float32 or dtype is torch.complex64:
         return _by_parts(_native, tensor, axes, keepdims, dtype)
     return torch.sum(tensor, dim=axes, keepdim=keepdims)
-
-
-def small_mean(tensor: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Mean of a few float32 elements, rounded once; None where sums are formed otherwise."""
-    if (
-        tensor.dtype is not torch.float32
-        or not axes
-        or not 0 < tensor.numel() <= SMALL
-        or not device.current().fast_float64
-        or compensates()
-    ):
-        return None
-    return torch.mean(tensor, dim=axes, keepdim=keepdims, dtype=torch.float64).float()
 
 
 def _by_parts(function: Any, tensor: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Any:

@@ -62,6 +62,10 @@ class TimeArray(AscendArray):
     def _t(self, tensor: Any) -> None:
         raise MeetsTimes(NO_NUMBERS)
 
+    @property
+    def _d(self) -> Any:
+        raise MeetsTimes(NO_NUMBERS)
+
     # -- attributes
 
     @property

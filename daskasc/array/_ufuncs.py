@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.array import _dispatch, _guard, _layout, _operators, _out, _policy
+from daskasc.array import _dispatch, _guard, _layout, _operators, _out, _policy, _storage
 from daskasc.array._dispatch import NeedsHost
 from daskasc.array._dtypes import cast, device_policy, safe_rule, torch, torch_dtype
 from daskasc.array._elementwise import NAMES
@@ -22,13 +22,56 @@ from daskasc.device import observer
 
 # ufunc -> its operator methods (reflected last), which have the fast path; empty: none
 _fast: dict[np.ufunc, tuple[Any, ...]] = {}
+# ufunc -> table of the first of them, from dtypes to a kernel and the dtype of what it gives
+_known: dict[np.ufunc, dict[Any, Any]] = {}
 _lock = threading.Lock()
+_new = object.__new__
+_SMALL = _storage.SMALL
+_NONE = object()
 
 
-def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+# the way of a hit is written out, as in _operators
+def array_ufunc(
+    self: Any,
+    ufunc: np.ufunc,
+    method: str,
+    first: Any,
+    second: Any = _NONE,
+    *more: Any,
+    **kwargs: Any,
+) -> Any:
     """Implement ``__array_ufunc__`` of the class."""
+    if method == "__call__" and not kwargs:
+        try:
+            if second is _NONE:
+                found, dtype = _known[ufunc][first._d]
+                array = _new(type(first))
+                array._t = made = found(first._t)
+            elif type(second) is type(first):  # hence that of self, which is one of them
+                found, dtype = _known[ufunc][first._d][second._d]
+                array = _new(type(first))
+                array._t = made = found(first._t, second._t)
+            else:
+                return _general(self, ufunc, method, (first, second, *more), kwargs)
+        except KeyError:
+            pass
+        except RuntimeError as error:
+            _dispatch.raise_numpys(error, (first, second))
+            raise
+        else:
+            array._d = dtype or made.dtype
+            if _storage.accounts is not None and made.nbytes >= _SMALL:
+                _storage.account(array)
+            return array
+    inputs = (first, *more) if second is _NONE else (first, second, *more)
+    return _general(self, ufunc, method, inputs, kwargs)
+
+
+def _general(
+    self: Any, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     cls = type(self)
-    if not kwargs and method == "__call__":
+    if method == "__call__" and not kwargs:
         operators = _fast.get(ufunc)
         if operators is None:
             operators = _operators_of(ufunc)
@@ -85,6 +128,7 @@ def _operators_of(ufunc: np.ufunc) -> tuple[Any, ...]:
                 _fast[ufunc] = (_operators.unary(ufunc),)
             else:
                 _fast[ufunc] = (_operators.binary(ufunc), _operators.binary(ufunc, True))
+            _known[ufunc] = _fast[ufunc][0].table
         return _fast[ufunc]
 
 

@@ -47,6 +47,7 @@ def finite(dtype: Any, shape: tuple[int, ...] = (4, 5), seed: int = 0) -> np.nda
 def down(value: Any) -> Any:
     """NumPy form of a result, nested ones included."""
     if isinstance(value, AscendArray):
+        assert type(value) is not AscendArray or value._d is value.tensor.dtype
         return asnumpy(value)
     if isinstance(value, list | tuple):
         return [down(item) for item in value]

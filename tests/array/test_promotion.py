@@ -77,6 +77,28 @@ def test_arrays_and_scalars(ufunc: np.ufunc) -> None:
             assert _dtypes(ufunc, other, card) == _dtypes(ufunc, other, host), (name, dtype)
 
 
+ALL = [u for u in vars(np).values() if isinstance(u, np.ufunc) and u.nin <= 2 and u.nout == 1]
+
+
+@pytest.mark.parametrize("ufunc", dict.fromkeys(ALL), ids=lambda u: u.__name__)
+def test_what_an_array_says_of_its_dtype_is_the_tensors(ufunc: np.ufunc) -> None:
+    cards = [from_numpy(np.ones(1, dtype)) for dtype in DTYPES]
+    others = [*cards, *SCALARS.values()]
+    rows = [(card,) for card in cards] if ufunc.nin == 1 else list(itertools.product(cards, others))
+    for policy in ("numpy", "device", "numpy"):  # what one leaves in the tables the other meets
+        with dask.config.set({"daskasc.promotion": policy}), warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)
+            for operands in rows:
+                for given in (operands, operands[::-1]):
+                    try:
+                        found = [ufunc(*given) for _ in range(2)]
+                    except (TypeError, ValueError):
+                        continue
+                    assert all(type(array) is AscendArray for array in found)
+                    assert all(array._d is array.tensor.dtype for array in found), (policy, given)
+                    assert found[0].dtype == found[1].dtype
+
+
 def test_result_type_and_where() -> None:
     for left, right in itertools.product(DTYPES, DTYPES):
         one, two = from_numpy(np.ones(1, left)), from_numpy(np.ones(1, right))

@@ -181,7 +181,7 @@ def test_observed_calls_take_the_general_way() -> None:
 
 @pytest.mark.usefixtures("stand_ins_only")
 def test_few_float32_elements_are_added_in_float64() -> None:
-    assert _quick._form(np.sum, torch.float32) is _quick._sum_tiny
+    assert _quick._form(np.sum, torch.float32) == (_quick._sum_tiny, torch.float32)
     large = 2.0**30
     for count in (1, 2, 9, 100, 254, 300):
         host = np.array([large, *[1.0] * count, -large], "f4")
@@ -194,13 +194,13 @@ def test_few_float32_elements_are_added_in_float64() -> None:
             ):
                 assert np.sum(array).item() == count
                 assert array.sum(axis=0).asnumpy().ravel()[0] == count
-                assert array.mean().item() == np.float32(count / (count + 2))
+                assert array.mean().item() == np.float32(count) / np.float32(count + 2)
 
 
 @pytest.mark.usefixtures("stand_ins_only")
 def test_a_card_whose_trace_is_not_wide_adds_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_quick, "_trace_is_wide", lambda place: False)
-    assert _quick._form(np.sum, torch.float32) is _quick._sum_single
+    assert _quick._form(np.sum, torch.float32) == (_quick._sum_single, torch.float32)
 
 
 def test_negated_views_are_summed() -> None:
@@ -329,8 +329,8 @@ def test_cards_without_kernels_step_aside() -> None:
 
 def test_a_card_without_fast_float64_sums_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device.current(), "fast_float64", False, raising=False)
-    assert _quick._form(np.sum, torch.float32) is _quick._general
-    assert _quick._form(np.sum, torch.float64) is not _quick._general
+    assert _quick._form(np.sum, torch.float32) == (_quick._general, None)
+    assert _quick._form(np.sum, torch.float64)[0] is not _quick._general
 
 
 def test_arrays_of_times_are_no_masks() -> None:
