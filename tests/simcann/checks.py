@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
 
 import torch
@@ -88,6 +89,33 @@ def streams_need_events() -> None:
         unordered += bool((early.cpu() != turn + 1).any())
         torch.npu.synchronize()
     assert unordered, "the other stream was always done"
+
+
+@check
+def operators_come_behind_copies_in_the_task_queue() -> None:
+    """Memory of one thread's queued copy may be an operator's result in another thread."""
+    size, turns = 1024, 12
+    torch.set_num_threads(1)
+    host = torch.full((size, size), -1.0).pin_memory()
+    done = threading.Event()
+
+    def copies() -> None:
+        with torch.npu.device(0):
+            while not done.wait(0.006):  # the queue hands over two in 4 ms
+                for _ in range(2):
+                    torch.empty(size, size, device="npu").copy_(host, non_blocking=True)
+
+    one = torch.ones(size, size, device="npu")
+    torch.npu.synchronize()
+    other = threading.Thread(target=copies)
+    other.start()
+    try:
+        # the product takes longer than the other thread sleeps
+        overwritten = sum(bool(((one @ one).cpu() != size).any()) for _ in range(turns))
+    finally:
+        done.set()
+        other.join(60)
+    assert not overwritten, f"{overwritten} of {turns} results were overwritten by a copy"
 
 
 @check

@@ -13,6 +13,7 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("shows_old_data_without_synchronize", _SLOW, {}),
     ("reads_a_source_late", _SLOW, {}),
     ("streams_need_events", _SLOW, {}),
+    ("operators_come_behind_copies_in_the_task_queue", {}, {"SIMCANN_HANDOVER_US": "2000"}),
     ("refuses_what_is_not_documented", {}, {}),
     ("mask_write_kills_the_context", {}, {}),
     ("memory_is_limited", {"memory": _GIB}, {}),

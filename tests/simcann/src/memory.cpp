@@ -1,12 +1,14 @@
 // Device memory is host memory with an account a device; SIMCANN_MEM bytes each.
 //
 // Device memory starts as 0xa5 where it is small: programs that count on zeros are found.
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 #include "simcann.hpp"
@@ -129,6 +131,9 @@ SIMCANN_API aclError aclrtMemcpyAsync(void* to, size_t room, const void* from, s
   if (size > room) return fail(kInvalidParam, "a copy is larger than its target");
   if (aclError code = check_usable(current_device())) return code;
   if (fault("copy")) return fail(kAiCore, "copy refused by SIMCANN_FAULT");
+  // the caller may be torch_npu's task queue, which then lags behind the program
+  static const int64_t lag = setting("SIMCANN_HANDOVER_US", 0);
+  if (lag > 0) std::this_thread::sleep_for(std::chrono::microseconds(lag));
   enqueue(stream ? static_cast<Stream*>(stream) : default_stream(current_device()),
           [to, from, size] {
             memmove(to, from, size);
