@@ -166,6 +166,11 @@ def planner_in_flight() -> int:
     return _integer("planner.in-flight", 1)
 
 
+def planner_bundle() -> int:
+    """Chunks of a reduction that one task takes, one after the other; 1 for no bundles."""
+    return _integer("planner.bundle", 1)
+
+
 def memory_check() -> str:
     """What a task that needs more memory than a card has does: ``error``, ``warn`` or ``off``."""
     if dask.config.get("daskasc.planner.memory-check") is False:  # YAML reads a bare off so

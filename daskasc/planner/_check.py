@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from daskasc._tabular import readable
 from daskasc.errors import ProjectedMemoryError
-from daskasc.planner._figures import Operation, estimated, largest_operation
+from daskasc.planner._figures import Operation, largest_operation
 
 if TYPE_CHECKING:
     from daskasc.planner._optimize import Planned
@@ -31,7 +31,7 @@ def check_memory(planned: Planned) -> None:
     planner = planned.planner
     if planner.capacity is None or planner.memory_check == "off":
         return
-    largest = largest_operation(planned, estimated(planned))
+    largest = largest_operation(planned)
     if largest is None or largest.need <= planner.capacity:
         return
     message = refusal(largest, planner.capacity, planner.cards)

@@ -11,7 +11,8 @@ from dask._task_spec import DataNode, Task
 from dask.typing import Key
 
 from daskasc.collectives import Cut, Gang, barrier
-from daskasc.planner._owners import topological, users_of
+from daskasc.planner._bundles import chunks_in, is_bundle
+from daskasc.planner._owners import users_of
 from daskasc.planner._projection import Peak, Projection
 from daskasc.planner._recognise import name_of_array
 from daskasc.planner._work import Estimate, Work
@@ -83,19 +84,15 @@ class Figures:
     unknown: Mapping[str, int]
 
 
-def estimated(planned: Planned) -> Estimate:
-    """What every task of a planned graph makes and needs."""
-    return Estimate(planned.sizes, planned.graph, topological(planned.graph))
-
-
-def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
+def largest_operation(planned: Planned) -> Operation | None:
     """The task that needs most card memory at a time, guesses left out."""
     best: Operation | None = None
+    estimate = planned.estimate
     for key, work in estimate.work.items():
-        arguments = [estimate.size(d).on_card for d in planned.graph[key].dependencies]
-        need = sum(arguments) + max(work.sure, 0)
+        need = estimate.need(key)
         if need and (best is None or need > best.need):
-            chunk = max([work.out.on_card, *arguments])
+            arguments = [estimate.size(d).on_card for d in planned.graph[key].dependencies]
+            chunk = max([work.out.on_card, work.chunk, *arguments])
             best = Operation(key, name_of_array(key), need, chunk, _sort(planned, key))
     return best
 
@@ -103,7 +100,7 @@ def largest_operation(planned: Planned, estimate: Estimate) -> Operation | None:
 def _sort(planned: Planned, key: Key) -> str:
     if key not in planned.owners:
         return "gather"
-    if key not in planned.rewrite.tasks or key in planned.rewrite.chunks:
+    if _is_chunk(planned, key):
         return "chunk"
     several = key in planned.rewrite.gangs or any(
         dependency in planned.rewrite.gangs for dependency in planned.graph[key].dependencies
@@ -111,9 +108,14 @@ def _sort(planned: Planned, key: Key) -> str:
     return "finish" if several else "combine"
 
 
+def _is_chunk(planned: Planned, key: Key) -> bool:
+    rewrite = planned.rewrite
+    return key not in rewrite.tasks or key in rewrite.chunks or is_bundle(planned.graph[key])
+
+
 def figures(planned: Planned) -> Figures:
     """Look at every task of a planned graph."""
-    estimate = estimated(planned)
+    estimate = planned.estimate
     graph, owners, gangs = planned.graph, planned.owners, planned.rewrite.gangs
     users = users_of(graph)
     cards = planned.planner.cards
@@ -137,6 +139,8 @@ def figures(planned: Planned) -> Figures:
         kinds[kind] += 1
         if kind in ("read", "chunk"):
             chunks[owners[key]] += 1
+        elif kind == "bundle":
+            chunks[owners[key]] += chunks_in(planned.graph[key])
         if work.out.nbytes is None:
             unknown[name_of_array(key)] += 1
     collectives = _collectives(planned, estimate)
@@ -149,7 +153,7 @@ def figures(planned: Planned) -> Figures:
         sum(work.uploaded for work in estimate.work.values()),
         moved + sum(one.nbytes for one in collectives),
         tuple(projection.peaks()),
-        largest_operation(planned, estimate),
+        largest_operation(planned),
         dict(unknown),
     )
 
@@ -157,6 +161,8 @@ def figures(planned: Planned) -> Figures:
 def _kind(planned: Planned, key: Key, work: Work) -> str:
     if key in planned.rewrite.gangs:
         return "collective"
+    if is_bundle(planned.graph[key]):
+        return "bundle"
     if key in planned.rewrite.tasks and key not in planned.rewrite.chunks:
         return "combine"
     if isinstance(planned.graph[key], DataNode):

@@ -6,12 +6,14 @@ on the scheduler (or in the client, with a local scheduler). So it needs no torc
 Order of the steps, and why: dask's high-level fusion first, so that reading, arithmetic and the
 chunk function of a reduction are one task; then the rewriting, while combining and aggregating
 tasks still have their own functions; then linear fusion, which must not fuse over a card boundary
-or touch the tasks of a collective.
+or touch the tasks of a collective; at last, chunk tasks become steps of the tasks that combine what
+they make.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -30,11 +32,19 @@ from dask.utils import ensure_dict
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._assemblies import find_assemblies
+from daskasc.planner._bundles import Bundler, is_bundle
 from daskasc.planner._check import check_memory
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
-from daskasc.planner._owners import assign_owners, chunk_counts, grids, stored, users_of
+from daskasc.planner._owners import (
+    assign_owners,
+    chunk_counts,
+    grids,
+    stored,
+    topological,
+    users_of,
+)
 from daskasc.planner._place import PREFIX
 from daskasc.planner._rechunk import PIECES, write_exchanges
 from daskasc.planner._recognise import Tree, find_trees, grid_position
@@ -42,6 +52,7 @@ from daskasc.planner._scans import Scan, find_scans, write_scans
 from daskasc.planner._selections import Finder, layers_of, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
+from daskasc.planner._work import Estimate
 
 Graph = dict[Key, GraphNode]
 
@@ -64,6 +75,8 @@ class Planner:
         as configured.
     in_flight : int, optional
         Chunks that a card works on at a time. By default as configured.
+    bundle : int, optional
+        Chunks of a reduction that one task takes, one after the other. By default as configured.
     enabled : bool, optional
         False leaves everything to dask's own optimiser. By default as configured.
     memory_check : {"error", "warn", "off"}, optional
@@ -97,6 +110,7 @@ class Planner:
     fan_in: int | None = None
     reproducible: bool | None = None
     in_flight: int | None = None
+    bundle: int | None = None
     enabled: bool | None = None
     memory_check: str | None = None
     capacity: int | None = None
@@ -114,6 +128,7 @@ class Planner:
             config.planner_fan_in() if self.fan_in is None else self.fan_in,
             config.reproducible() if self.reproducible is None else self.reproducible,
             config.planner_in_flight() if self.in_flight is None else self.in_flight,
+            config.planner_bundle() if self.bundle is None else self.bundle,
             config.planner_enabled() if self.enabled is None else self.enabled,
             config.memory_check() if self.memory_check is None else self.memory_check,
             self.capacity,
@@ -209,7 +224,8 @@ class Planner:
         graph = cull(graph, outputs)
         results = {tree.key for tree in trees} | rewrite.results
         order = ranks(graph, results, steps)
-        return Planned(settled, outputs, graph, owners, rewrite, order, sizes)
+        single = Planned(settled, outputs, graph, owners, rewrite, order, sizes)
+        return single.bundled(results)
 
 
 @dataclass(frozen=True)
@@ -244,6 +260,38 @@ class Planned:
     def in_flight(self) -> int:
         """Ranks that a card works on at a time."""
         return self.planner.in_flight or 1
+
+    @functools.cached_property
+    def estimate(self) -> Estimate:
+        """What every task makes and needs."""
+        return Estimate(self.sizes, self.graph, topological(self.graph))
+
+    def bundled(self, results: Set[Key]) -> Planned:
+        """The same plan with bundles, the largest that a card can hold.
+
+        Parameters
+        ----------
+        results : set
+            Finished reductions, whose results many chunks use.
+        """
+        most = self.planner.bundle or 1
+        users = users_of(self.graph)
+        fixed = self.outputs | self.rewrite.gangs.keys()
+        while most > 1:
+            bundler = Bundler(self.graph, users, self.owners, fixed, results, most)
+            found = dataclasses.replace(self, graph=bundler.bundled())
+            if found._bundles_fit():
+                return found
+            most //= self.planner.fan_in or 2
+        return self
+
+    def _bundles_fit(self) -> bool:
+        limits = [n for n in (self.planner.capacity, self.planner.stored_limit) if n is not None]
+        if not limits:
+            return True
+        # stored chunks that are inputs have to come back together where they are spilled
+        found = [key for key, node in self.graph.items() if is_bundle(node)]
+        return not found or max(map(self.estimate.need, found)) <= min(limits)
 
     def annotated(self) -> HighLevelGraph:
         """The graph as dask takes it, its tasks annotated for the placement plugin."""

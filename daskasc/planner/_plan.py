@@ -35,11 +35,12 @@ class Plan:
         Number of tasks, those included that only hold data.
     kinds : dict
         Number of tasks by kind: ``read`` (from stores), ``chunk`` (other work on chunks),
-        ``combine`` (card-local steps of reductions), ``collective`` (their exchange over cards),
-        ``gather`` (tasks that any card may run, such as the collecting of a result), ``data``
-        (values that lie in the graph), ``unplanned`` (tasks of no array).
+        ``bundle`` (several chunks of a reduction, one after the other, and the combining of what
+        they give), ``combine`` (other card-local steps of reductions), ``collective`` (their
+        exchange over cards), ``gather`` (tasks that any card may run, such as the collecting of a
+        result), ``data`` (values that lie in the graph), ``unplanned`` (tasks of no array).
     chunks : tuple of int
-        Tasks of kinds ``read`` and ``chunk`` on each card.
+        Tasks of kinds ``read`` and ``chunk`` on each card, those in bundles included.
     collectives : tuple of Collective
         Exchanges over the cards, summed up by reduction and operation.
     bytes_read : int

@@ -24,6 +24,7 @@ from dask.order import order
 from dask.typing import Key
 
 from daskasc.collectives import Gang, collect
+from daskasc.planner._bundles import is_bundle
 from daskasc.planner._calls import Step
 from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
@@ -45,6 +46,8 @@ class Work:
         Most host memory while it runs, counted as `peak`.
     read, uploaded : int
         Read from stores; brought from host to card.
+    chunk : int
+        The largest value that a step of the task makes.
     """
 
     out: Size
@@ -53,6 +56,7 @@ class Work:
     host: int = 0
     read: int = 0
     uploaded: int = 0
+    chunk: int = 0
 
     @property
     def scratch(self) -> int:
@@ -75,6 +79,7 @@ class Estimate:
 
     def __init__(self, sizes: Sizes, graph: Mapping[Key, GraphNode], keys: Iterable[Key]) -> None:
         self.sizes = sizes
+        self._graph = graph
         self._alike: dict[Any, Work] = {}
         self._orders: dict[Any, list[Key]] = {}
         self.work: dict[Key, Work] = {}
@@ -93,6 +98,12 @@ class Estimate:
         if key not in self.inputs:
             self.inputs[key] = self.sizes.chunk(key) or Size(None)
         return self.inputs[key]
+
+    def need(self, key: Key) -> int:
+        """Bytes of a task's arguments, its result and what it is known to take in between."""
+        work = self.work[key]
+        arguments = sum(self.size(d).on_card for d in self._graph[key].dependencies)
+        return arguments + max(work.sure, 0)
 
     def _collected(self, node: Task, work: Work) -> Work:
         """The owner of a collective gets what all members brought in, the others nothing."""
@@ -113,6 +124,8 @@ class Estimate:
             return Work(value(node.target))
         if not isinstance(node, Task):
             return Work(self.sizes.chunk(key) or Size(None))
+        if is_bundle(node):
+            return self._bundled(node, value)
         if _is_fused(node):
             return self._fused(key, node, value)
         found = self._call(node, value, self.sizes.chunk(key))
@@ -129,6 +142,14 @@ class Estimate:
         keywords = {name: _plain(argument, value) for name, argument in node.kwargs.items()}
         arguments = [_plain(argument, value) for argument in node.args]
         return step(node.func, arguments, inputs, known, **keywords)
+
+    def _bundled(self, node: Task, value: Callable[[Key], Size]) -> Work:
+        steps, inputs, *references = node.args
+        given: dict[Key, Size] = {}
+        for name, argument in zip(inputs, references, strict=True):
+            given[name] = _plain(argument, value, as_size=True)
+        order = list(steps)
+        return _Walk(self, steps, order[-1], given, {name: name for name in steps}).run(order)
 
     def _fused(self, key: Key, node: Task, value: Callable[[Key], Size]) -> Work:
         inner, outkey, inkeys = node.args[0], node.args[1], node.args[2]
@@ -178,7 +199,7 @@ class _Walk:
     def run(self, steps: list[Key]) -> Work:
         users = Counter(d for node in self._inner.values() for d in node.dependencies)
         users[self._outkey] += 1
-        peak = sure = host = read = uploaded = 0
+        peak = sure = host = read = uploaded = chunk = 0
         for name in steps:
             work = self._step(name)
             card = sum(size.on_card for size in self._made.values())
@@ -187,6 +208,7 @@ class _Walk:
             host = max(host, sum(size.on_host for size in self._made.values()) + work.host)
             read += work.read
             uploaded += work.uploaded
+            chunk = max(chunk, work.chunk, work.out.on_card)
             self._values[name] = work.out
             maker = self._maker[name]
             if maker == name:
@@ -195,7 +217,7 @@ class _Walk:
                 users[dependency] -= 1
                 if not users[dependency]:
                     self._drop(dependency)
-        return Work(self._values[self._outkey], peak, sure, host, read, uploaded)
+        return Work(self._values[self._outkey], peak, sure, host, read, uploaded, chunk)
 
     def _step(self, name: Key) -> Work:
         node, estimate = self._inner[name], self._estimate

@@ -68,8 +68,9 @@ def test_a_reduction_over_many_cards_may_need_too_much_on_one():
     assert "use at most 2 cards" in str(caught.value)
     many = on_cards((64, 400), (1, 400)).sum(axis=0)
     with pytest.raises(ProjectedMemoryError, match="fan-in to 2"):
-        planned(many, 40_000)
-    assert planned(many, 40_000, fan_in=2)
+        planned(many, 40_000, bundle=1)
+    assert planned(many, 40_000, bundle=1, fan_in=2)
+    assert planned(many, 40_000)  # a bundle keeps fewer partial results at a time
 
 
 def test_warn_and_off(caplog):

@@ -47,7 +47,7 @@ def test_products_of_two_grids_are_spread_over_all_cards():
     a = np.random.default_rng(1).normal(size=(8, 8))
     x = da.from_array(a, chunks=(2, 2))
     lazy = x @ (x + 1)
-    graph, _ = planned(lazy, 4)
+    graph, _ = planned(lazy, 4, bundle=1)
     owners = annotations(graph, "card")
     leaves = [owners[key] for key in owners if len(key) == 4]
     assert sorted(set(leaves)) == [0, 1, 2, 3]

@@ -110,7 +110,7 @@ def test_exact_dtypes_take_the_reducing_collective():
 
 def test_combining_stays_on_the_card_of_its_leaves():
     x = da.ones((64, 4), chunks=(1, 4))
-    graph, _ = planned(x.sum(axis=0), 4)
+    graph, _ = planned(x.sum(axis=0), 4, bundle=1)
     owners = annotations(graph, "card")
     tasks = ensure_dict(graph)
     for key, node in tasks.items():
