@@ -1,9 +1,8 @@
 """AscendArray: one chunk in a card's memory, with NumPy's semantics.
 
-An array is a torch tensor and, beside it, the tensor's dtype, which torch takes longer to tell than
-a slot does; an array's dtype never changes. Shapes, views and memory are torch's; dtypes,
-promotion, indexing and results are NumPy's. Methods go through the same table as NumPy's
-functions, so ``x.sum()`` and ``np.sum(x)`` are one implementation.
+An array is a torch tensor and, in a slot that is faster to ask, the tensor's dtype. Shapes, views
+and memory are torch's; dtypes, promotion, indexing and results are NumPy's. Methods go through the
+same table as NumPy's functions, so ``x.sum()`` and ``np.sum(x)`` are one implementation.
 
 Where torch cannot do what NumPy does, the array refuses instead of differing: torch has no
 negative strides, so ``x[::-1]`` is a copy, and writing through it raises.
@@ -38,6 +37,7 @@ from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.array._methods import NumPyMethods
 from daskasc.array._nesting import check_element
 from daskasc.array._operators import binary, can_cast, in_place, multiply, power, unary
+from daskasc.array._quick import QUICK as _QUICK
 from daskasc.array._scalar import Scalar
 from daskasc.array._storage import wrap
 from daskasc.array._summation import NAMES as SUMS
@@ -47,8 +47,6 @@ from daskasc.array._ufuncs import array_ufunc
 from daskasc.array._views import NO_DTYPE, NO_STRIDES, as_dtype, reshaped_in_place
 from daskasc.device import observer
 from daskasc.errors import HostConversionError, HostCopyWarning
-
-_QUICK = _quick.QUICK
 
 
 class AscendArray(NumPyMethods, Scalar):
@@ -439,6 +437,8 @@ class AscendArray(NumPyMethods, Scalar):
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Return the elements under another shape; a view where strides allow."""
+        if not (shape or kwargs):
+            raise TypeError("reshape() takes exactly 1 argument (0 given)")
         given = (self, shape[0] if len(shape) == 1 and type(shape[0]) is not int else shape)
         found = _QUICK[np.reshape](*given, **kwargs)
         return _dispatch.call(np.reshape, given, kwargs) if found is None else found

@@ -21,6 +21,8 @@ def check_int(value: int, length: int, axis: int) -> int:
 def checked_index(entry: Any, length: int, axis: int, place: Any) -> Any:
     """int64 index tensor on the device, non-negative and inside the axis."""
     if isinstance(entry, np.ndarray):
+        # a narrower dtype may not hold the length; of uint64 the bits, as NumPy takes them
+        entry = entry.astype(np.int64) if entry.dtype.kind in "iu" else entry
         if entry.size:
             low, high = int(entry.min()), int(entry.max())
             check_int(low, length, axis)

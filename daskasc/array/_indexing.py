@@ -121,7 +121,7 @@ def setitem(tensor: Any, index: Any, value: Any) -> None:
         check_depth(value, plan.view.ndim)
         source = _value(value, tensor)
         if plan.flips:
-            source = flip(_broadcast(source, plan.view.shape), plan.flips)
+            source = flip(_broadcast(_trim(source, plan.view.shape), plan.view.shape), plan.flips)
         store(plan.view, source)
         return
     if plan.flips:

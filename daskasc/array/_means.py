@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daskasc import device
 from daskasc.array import _operators
 from daskasc.array._dispatch import implements, target_of
 from daskasc.array._dtypes import (
@@ -41,6 +42,7 @@ from daskasc.array._reductions import (
 from daskasc.array._storage import tensor_of, wrap
 
 _HALVES = (torch.float16, torch.bfloat16)
+_EXACT = 1 << 24  # integers up to it are exact in float32
 
 
 def _given(value: Any) -> bool:
@@ -86,6 +88,8 @@ def _divided(total: Any, count: Any, dtype: Any) -> Any:
         found = wide / count.to(real if dtype in FLOATS or dtype in COMPLEX else torch.float64)
     elif dtype in FLOATS or dtype in COMPLEX:
         wide = total.float() if dtype in _HALVES else total
+        if count > _EXACT and wide.dtype is torch.float32 and device.current().fast_float64:
+            wide = wide.double()  # float32 does not hold the count
         found = wide / count if count else wide / torch.zeros_like(wide)
     else:
         found = total.to(torch.float64) / torch.full((), float(count), device=total.device)

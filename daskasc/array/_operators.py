@@ -126,7 +126,7 @@ def power() -> Operator:
             if other == 2:
                 if dtype in squares:
                     tensor = self._t
-                    array = _new(type(self))
+                    array = _new(_storage.array_class)
                     array._d = dtype
                     array._t = tensor = squares[dtype](tensor, tensor)
                     if _storage.accounts is not None and tensor.nbytes >= _SMALL:
@@ -170,11 +170,11 @@ def binary(ufunc: np.ufunc, reflected: bool = False, repeats: bool = False) -> O
         try:
             if type(other) is cls:
                 found, dtype = table[self._d][other._d]
-                array = _new(cls)
+                array = _new(_storage.array_class)
                 array._t = made = found(self._t, other._t)
             else:
                 found, dtype = table[self._d][type(other)]
-                array = _new(cls)
+                array = _new(_storage.array_class)
                 array._t = made = found(self._t, other)
         except KeyError:
             return miss(self, other)
@@ -232,7 +232,7 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
             found, dtype = table[self._d]
         except KeyError:
             return miss(self)
-        array = _new(type(self))
+        array = _new(_storage.array_class)
         array._t = made = found(self._t)
         array._d = dtype or made.dtype
         if _storage.accounts is not None and made.nbytes >= _SMALL:

@@ -211,7 +211,7 @@ def reduction(function: Any) -> Lane:
         found = form(tensor, axis, count)
         if found is None:
             return None
-        result = _new(type(array))
+        result = _new(_storage.array_class)
         result._t = found
         result._d = given
         if _storage.accounts is not None and found.nbytes >= _SMALL_STORAGE:
@@ -261,9 +261,11 @@ def _concatenate() -> Lane:
             joined = torch.cat(tensors, axis)
         except (RuntimeError, IndexError):
             return None
-        # torch skips empty tensors of one axis, which NumPy refuses beside others
+        # torch skips empty tensors of one axis, and does not look at the axis if all are
         ndim = joined.ndim
         if ndim > 1 and any(tensor.ndim != ndim for tensor in tensors):
+            return None
+        if ndim == 1 and axis not in (0, -1):
             return None
         return wrap(joined)
 

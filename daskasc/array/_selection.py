@@ -71,13 +71,14 @@ def _weak(value: Any, dtype: Any) -> Any:
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: Any, *choices: Any) -> Any:
     """As :func:`numpy.where`."""
     mask = truth(tensor_of(condition))
-    if x is None and y is None:
+    if not choices:
         return nonzero(wrap(mask))
-    if x is None or y is None:
+    if len(choices) != 2:
         raise ValueError("either both or neither of x and y should be given")
+    x, y = choices
     left, right = weakly_cast([x, y])
     return wrap(torch.where(mask, left, right))
 

@@ -67,12 +67,18 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     tensor = tensor_of(a)
     if shape is None:
         shape = tuple(tensor.shape)
+    if isinstance(shape, np.ndarray):
+        shape = shape.tolist()
+    elif is_array(shape):
+        shape = shape.tensor.tolist()
     given = shape if isinstance(shape, tuple | list) else (shape,)
     wanted = [operator.index(n) for n in given]
     if order != "C":
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")
         order = resolved(tensor, order_of(order))
+    if math.prod(n for n in wanted if n > 0) >= 2**63:
+        raise ValueError(f"no array has as many elements as the shape {tuple(wanted)} says")
     plain = order == "C" and min(wanted, default=0) >= 0 and math.prod(wanted) == tensor.numel()
     if not plain:
         _check_reshape(tensor, wanted)

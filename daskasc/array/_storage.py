@@ -19,7 +19,7 @@ from daskasc.array._dtypes import NUMPY, cast, promote, torch, torch_dtype
 from daskasc.device import observer
 
 _new = object.__new__
-_class: Any = None
+array_class: Any = None
 _times_class: Any = None
 accounts: Any = None  # the backend that wants to hear of storages, or None
 # a storage of fewer bytes is not accounted: its Python objects take as much, and the books of it
@@ -44,8 +44,8 @@ class _Lease:
 
 def bind(cls: Any) -> None:
     """Announce the class of arrays."""
-    global _class
-    _class = cls
+    global array_class
+    array_class = cls
     _dispatch.from_host = from_numpy
 
 
@@ -63,7 +63,7 @@ def _refresh() -> None:
 
 def wrap(tensor: Any) -> Any:
     """Array around a tensor, unchecked."""
-    array = _new(_class)
+    array = _new(array_class)
     array._t = tensor
     array._d = tensor.dtype
     if accounts is not None and tensor.untyped_storage().nbytes() >= SMALL:
@@ -131,7 +131,7 @@ def from_numpy(array: Any, *, blocking: bool = True) -> Any:
 def tensor_of(value: Any, dtype: Any = None) -> Any:
     """Tensor of any operand: an array's own, host data uploaded; cast to a torch dtype if given."""
     kind = type(value)
-    if kind is _class:
+    if kind is array_class:
         tensor = value._t
     elif kind is list or kind is tuple:
         tensor = _tensor_of_nested(value)

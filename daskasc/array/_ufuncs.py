@@ -45,11 +45,11 @@ def array_ufunc(
         try:
             if second is _NONE:
                 found, dtype = _known[ufunc][first._d]
-                array = _new(type(first))
+                array = _new(_storage.array_class)
                 array._t = made = found(first._t)
             elif type(second) is type(first):  # hence that of self, which is one of them
                 found, dtype = _known[ufunc][first._d][second._d]
-                array = _new(type(first))
+                array = _new(_storage.array_class)
                 array._t = made = found(first._t, second._t)
             else:
                 return _general(self, ufunc, method, (first, second, *more), kwargs)

@@ -9,7 +9,7 @@ import numpy as np
 from daskasc.array import _indexing
 from daskasc.array import _shaping as shaping
 from daskasc.array._dispatch import implements, into, is_array
-from daskasc.array._dtypes import is_integer, torch, twin
+from daskasc.array._dtypes import NUMPY, is_integer, torch, twin
 from daskasc.array._operators import can_cast
 from daskasc.array._reductions import normalize_axes, normalize_axis, truth
 from daskasc.array._selection import weakly_cast
@@ -62,7 +62,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As :func:`numpy.put`; of duplicate indices the last one wins."""
     array = _target("put", a)
     places = tensor_of(ind)
-    places = (places if places.numel() else places.to(torch.int64)).reshape(-1)
+    if places.numel() and not np.can_cast(NUMPY[places.dtype], np.intp, casting="safe"):
+        raise TypeError(
+            f"Cannot cast array data from {NUMPY[places.dtype]!r} to dtype('int64') according to "
+            "the rule 'safe'"
+        )
+    places = places.to(torch.int64).reshape(-1)  # a narrower dtype may not hold the size
     size = array.size
     if not size and places.numel():
         raise IndexError("cannot replace elements of an empty array")
@@ -72,8 +77,6 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         places = places.clamp(0, max(size - 1, 0))
     elif mode != "raise":
         raise ValueError(f"clipmode is {mode!r}; allowed: raise, wrap, clip")
-    if not is_integer(places):
-        raise TypeError("Cannot cast array data to dtype('int64') according to the rule 'safe'")
     values = value_for(v, array._t.dtype)
     if not places.numel() or not values.numel():
         return
