@@ -30,7 +30,7 @@ from daskasc.array._dtypes import (
 )
 from daskasc.array._index_bounds import checked_index
 from daskasc.array._readonly import freeze, laid_out
-from daskasc.array._reductions import normalize_axis, strict_axis, truth
+from daskasc.array._reductions import NO, normalize_axis, strict_axis, truth
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import tensor_of, wrap
 from daskasc.array._values import check_cast, check_safe, host_indices
@@ -71,14 +71,13 @@ def _weak(value: Any, dtype: Any) -> Any:
 
 
 @implements(np.where)
-def where(condition: Any, *choices: Any) -> Any:
+def where(condition: Any, x: Any = NO, y: Any = NO, /) -> Any:
     """As :func:`numpy.where`."""
     mask = truth(tensor_of(condition))
-    if not choices:
+    if x is NO:
         return nonzero(wrap(mask))
-    if len(choices) != 2:
+    if y is NO:
         raise ValueError("either both or neither of x and y should be given")
-    x, y = choices
     left, right = weakly_cast([x, y])
     return wrap(torch.where(mask, left, right))
 
