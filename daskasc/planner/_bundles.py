@@ -68,10 +68,11 @@ def is_bundle(node: GraphNode) -> bool:
 
 def chunks_in(node: Task) -> int:
     """Number of chunks that a bundle takes: one more than it combines, two at a time."""
-    return 1 + sum(map(_combines, node.args[0].values()))
+    return 1 + sum(map(is_combining, node.args[0].values()))
 
 
-def _combines(node: GraphNode) -> bool:
+def is_combining(node: GraphNode) -> bool:
+    """Whether a task combines partial results of one card."""
     return isinstance(node, Task) and node.func is combine_node
 
 
@@ -109,7 +110,7 @@ class Bundler:
 
     def bundled(self) -> dict[Key, GraphNode]:
         """The graph with bundles."""
-        nodes = [key for key, node in self._graph.items() if _combines(node)]
+        nodes = [key for key, node in self._graph.items() if is_combining(node)]
         # inputs before users: a tree node has fewer leaves than those above it
         for key in sorted(nodes, key=_leaves):
             found = self._bundle(key)
@@ -166,7 +167,7 @@ class Bundler:
             return None
         if key in self._bundles:
             return self._bundles[key]
-        if _combines(self._graph[key]):
+        if is_combining(self._graph[key]):
             return None
         steps: Steps = {}
         return (steps, 1) if self._collect(key, steps) else None

@@ -89,6 +89,7 @@ class Sizes:
         self._arrays: dict[str, _Array] = {}
         self._indices: dict[str, tuple[str, ...]] = {}
         self._found: dict[Key, Size | None] = {}
+        self._uniform: dict[Any, bool] = {}
         self._places: dict[tuple[Key, Any], Key] = {}
         if not isinstance(graph, HighLevelGraph):
             return
@@ -113,6 +114,15 @@ class Sizes:
         if key not in self._found:
             self._found[key] = self._chunk(key[0], key[1:])
         return self._found[key]
+
+    def uniform(self, name: Any) -> bool:
+        """Whether all chunks of an array have one size; False where nothing is known of it."""
+        if name not in self._uniform:
+            array = self._arrays.get(name) if isinstance(name, str) else None
+            self._uniform[name] = array is not None and all(
+                len(set(sizes)) == 1 for sizes in array.chunks
+            )
+        return self._uniform[name]
 
     def dtype(self, key: Key) -> np.dtype[Any] | None:
         """Dtype of the chunk ``(name, i, j, ...)``; None where nothing is known of its array."""

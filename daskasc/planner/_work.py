@@ -9,7 +9,7 @@ steps still need::
     sum                  sqrt s |
 
 Views count as the memory that they keep. Tasks of one array whose steps have the same sizes are
-alike, so each kind is walked once.
+alike, so each kind is walked once; where all chunks of the arrays have one size the names tell it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dask.order import order
 from dask.typing import Key
 
 from daskasc.collectives import Gang, collect
-from daskasc.planner._bundles import is_bundle
+from daskasc.planner._bundles import is_bundle, is_combining
 from daskasc.planner._calls import Step
 from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
@@ -81,6 +81,7 @@ class Estimate:
         self.sizes = sizes
         self._graph = graph
         self._alike: dict[Any, Work] = {}
+        self._uniform: dict[Any, Work] = {}
         self._orders: dict[Any, list[Key]] = {}
         self.work: dict[Key, Work] = {}
         self.inputs: dict[Key, Size] = {}
@@ -145,17 +146,43 @@ class Estimate:
 
     def _bundled(self, node: Task, value: Callable[[Key], Size]) -> Work:
         steps, inputs, *references = node.args
+        kind = self._uniform_chunks(steps) if not inputs else None
+        if kind is not None and kind in self._uniform:
+            return self._uniform[kind]
         given: dict[Key, Size] = {}
         for name, argument in zip(inputs, references, strict=True):
             given[name] = _plain(argument, value, as_size=True)
         order = list(steps)
-        return _Walk(self, steps, order[-1], given, {name: name for name in steps}).run(order)
+        work = _Walk(self, steps, order[-1], given, {name: name for name in steps}).run(order)
+        kind = self._uniform_chunks(steps) if not inputs else None
+        if kind is not None:
+            self._uniform[kind] = work
+        return work
+
+    def _uniform_chunks(self, steps: Mapping[Key, GraphNode]) -> Any:
+        """What a bundle of chunk tasks of one kind and size is known by; None if they differ."""
+        kinds: set[Any] = set()
+        count = 0
+        for key, node in steps.items():
+            if is_combining(node):
+                continue
+            if not _is_fused(node) or node.dependencies:
+                return None
+            count += 1
+            sizes = (_literal_size(_literal(argument)) for argument in node.args[3:])
+            kinds.add((*_names((key, *node.args[0])), *sizes))
+        kind = kinds.pop()
+        return (kind, count) if kind in self._uniform and not kinds else None
 
     def _fused(self, key: Key, node: Task, value: Callable[[Key], Size]) -> Work:
         inner, outkey, inkeys = node.args[0], node.args[1], node.args[2]
         given: dict[Key, Size] = {}
         for name, argument in zip(inkeys, node.args[3:], strict=True):
             given[name] = _plain(argument, value, as_size=True)
+        names = None if node.dependencies else tuple(_names((key, *inner)))
+        uniform = None if names is None else (*names, *given.values())
+        if uniform in self._uniform:
+            return self._uniform[uniform]
         places = {name: self.sizes.located(name, key) for name in inner}
         alike = None
         known = [self.sizes.chunk(place) for place in places.values()]
@@ -166,6 +193,8 @@ class Estimate:
         work = _Walk(self, inner, outkey, given, places).run(self._order(inner, given))
         if alike is not None:
             self._alike[alike] = work
+            if names is not None and all(map(self.sizes.uniform, _names(places.values()))):
+                self._uniform[uniform] = work
         return work
 
     def _order(self, inner: Mapping[Key, GraphNode], given: Mapping[Key, Size]) -> list[Key]:
@@ -261,9 +290,12 @@ def _plain(argument: Any, value: Callable[[Key], Size], as_size: bool = False) -
     """Argument of a call: sizes in the place of other results, literals as they are."""
     if isinstance(argument, (TaskRef, Alias)):
         return value(_key_of(argument))
-    if isinstance(argument, DataNode):
-        argument = argument.value
+    argument = _literal(argument)
     return _literal_size(argument) if as_size else argument
+
+
+def _literal(argument: Any) -> Any:
+    return argument.value if isinstance(argument, DataNode) else argument
 
 
 def _literal_size(literal: Any) -> Size:

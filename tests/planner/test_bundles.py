@@ -11,6 +11,7 @@ from dask.utils import ensure_dict
 
 import daskasc
 from daskasc.planner._bundles import chunks_in, is_bundle, run_bundle
+from daskasc.planner._sizes import Sizes
 
 from .cards import on_cards
 from .test_planner import annotations, data, planned, value
@@ -162,3 +163,13 @@ def test_configuration():
         pytest.raises(daskasc.errors.ConfigurationError, match=r"planner\.bundle is 0"),
     ):
         daskasc.plan(x, cards=1)
+
+
+@pytest.mark.parametrize("chunks", [(2, 16), ((3, 5, 4, 4, 16), 16), (5, 7)])
+@pytest.mark.parametrize("name", ["sum", "std"])
+def test_figures_of_alike_chunks_are_those_of_each(name, chunks, monkeypatch):
+    x = da.random.default_rng(2).normal(size=(32, 16), chunks=chunks) * 2
+    lazy = getattr(x, name)(axis=0)
+    cached = daskasc.plan(lazy, cards=2)
+    monkeypatch.setattr(Sizes, "uniform", lambda sizes, name: False)
+    assert daskasc.plan(lazy, cards=2) == cached
