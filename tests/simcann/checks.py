@@ -134,9 +134,12 @@ def mask_write_kills_the_context() -> None:
     """Writing through a boolean index is error 507018, and the device stays dead."""
     card = torch.ones(3, device="npu")
     mask = card > 0
+    masks = {"card": mask, "host": mask.cpu(), "bytes": mask.to(torch.uint8), "itself": mask}
+    index = masks[os.environ["MASK"]]
+    target = mask if os.environ["MASK"] == "itself" else card
 
     def write() -> None:
-        card[mask] = torch.zeros(3, device="npu")
+        target[index] = torch.zeros(3, device="npu", dtype=target.dtype)
 
     raises(RuntimeError, "507018", write)
     raises(RuntimeError, "507018", lambda: (card + 1).cpu())
@@ -180,6 +183,15 @@ def fork_is_refused() -> None:
 def forbidden_context() -> None:
     """A process that may not use a card cannot."""
     raises(RuntimeError, "107002", lambda: torch.ones(3, device="npu"))
+
+
+@check
+def an_allocation_fails() -> None:
+    """The second allocation is out of memory, as SIMCANN_FAULT says; the next one is not."""
+    torch.ones(1 << 22, device="npu")
+    size = 1 << 26
+    raises(torch.OutOfMemoryError, "", lambda: torch.empty(size, device="npu"))
+    assert torch.empty(size, device="npu").fill_(2).sum().item() == 2 * size
 
 
 @check

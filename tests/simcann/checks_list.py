@@ -15,7 +15,10 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("streams_need_events", _SLOW, {}),
     ("operators_come_behind_copies_in_the_task_queue", {}, {"SIMCANN_HANDOVER_US": "2000"}),
     ("refuses_what_is_not_documented", {}, {}),
-    ("mask_write_kills_the_context", {}, {}),
+    *(
+        ("mask_write_kills_the_context", {}, {"MASK": mask})
+        for mask in ("card", "host", "bytes", "itself")
+    ),
     ("memory_is_limited", {"memory": _GIB}, {}),
     ("saturates", {}, {"INF_NAN_MODE_FORCE_DISABLE": "1"}),
     ("visible_cards", {}, {"ASCEND_RT_VISIBLE_DEVICES": "3", "EXPECTED": "1"}),
@@ -24,6 +27,7 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("visible_cards", {}, {"ASCEND_RT_VISIBLE_DEVICES": "", "EXPECTED": "0"}),
     ("fork_is_refused", {}, {}),
     ("forbidden_context", {}, {"SIMCANN_NO_CONTEXT": "1"}),
+    ("an_allocation_fails", {}, {"SIMCANN_FAULT": "allocation:2"}),
     ("faults", {}, {"SIMCANN_FAULT": "copy:3"}),
     ("lost_device", {}, {"SIMCANN_FAULT": "lost:40"}),
 ]

@@ -47,7 +47,13 @@ size_t capacity() {
 
 aclError take(int device, size_t size) {
   if (device < 0) return kOk;
-  if (fault("allocation")) return fail(kOutOfMemory, "allocation refused by SIMCANN_FAULT");
+  // torch's allocator frees its cache and tries once more: that fails as well
+  static std::atomic<size_t> refused{0};
+  bool first = fault("allocation");
+  if (first || (size && refused.load() == size)) {
+    refused = first ? size : 0;
+    return fail(kOutOfMemory, "allocation refused by SIMCANN_FAULT");
+  }
   size_t now = used[device].fetch_add(size) + size;
   if (now <= capacity()) return kOk;
   used[device] -= size;

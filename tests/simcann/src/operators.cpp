@@ -157,8 +157,11 @@ class Call {
     }
     if (value.isOptionalTensorList()) {
       c10::List<std::optional<at::Tensor>> out;
-      for (std::optional<at::Tensor> t : value.toOptionalTensorList())
+      for (std::optional<at::Tensor> t : value.toOptionalTensorList()) {
+        if (t && t->defined())
+          mask_ |= t->scalar_type() == at::kBool || t->scalar_type() == at::kByte;
         out.push_back(t && t->defined() ? std::optional<at::Tensor>(alias(*t, written)) : t);
+      }
       return out;
     }
     if (value.isDevice() && value.toDevice().type() == kNpu) {
@@ -194,9 +197,13 @@ class Call {
                 pairs_[0].npu.device(), " and cpu! (", name, ")");
   }
 
-  void check_mask() const {
+  // a mask as index of a write, wherever the mask is and whatever its target
+  void check_mask() {
     std::string name = base_name(schema_);
-    if (name == "index_put" || name == "_index_put_impl") refuse_mask();
+    if (!mask_ || (name != "index_put" && name != "_index_put_impl")) return;
+    simcann_lose(device().index(), simcann::kAiCore, "index_put with a mask");
+    TORCH_CHECK(false, "The aicore execution is abnormal, error code is 507018 (simulated: "
+                       "index_put with a boolean index)");
   }
 
   c10::Device device() {
@@ -256,16 +263,6 @@ class Call {
   static void check(aclError code) {
     TORCH_CHECK(!code, "NPU function error: an operator or copy failed, error code is ", code,
                 " (simulated)");
-  }
-
-  void refuse_mask() const {
-    for (size_t i = 1; i < pairs_.size(); i++) {
-      if (pairs_[i].npu.scalar_type() != at::kBool || pairs_[0].npu.is_same(pairs_[i].npu)) continue;
-      if (i + 1 == pairs_.size() && pairs_[0].npu.scalar_type() == at::kBool) continue;  // values
-      simcann_lose(pairs_[0].npu.device().index(), simcann::kAiCore, "index_put with a mask");
-      TORCH_CHECK(false, "The aicore execution is abnormal, error code is 507018 (simulated: "
-                         "index_put with a boolean index)");
-    }
   }
 
   c10::Storage storage_of(const at::Tensor& tensor) {
@@ -348,6 +345,7 @@ class Call {
   std::optional<c10::Device> device_;
   int64_t host_axes_ = 0;
   void* stream_ = nullptr;
+  bool mask_ = false;
 
  public:
   bool has_stream() const { return stream_; }
