@@ -354,7 +354,7 @@ def small_differences() -> dict[str, str]:
 def test_small_differences() -> None:
     """Each row of the page's table, in its order."""
     x, dates = from_numpy(np.arange(6.0).reshape(2, 3)), np.array(["2020-01-01", "NaT"], "M8[D]")
-    assert len(small_differences()) == 19
+    assert len(small_differences()) == 27
     assert not np.equal(x, "a").any()
     assert np.not_equal(x, "a").all()
     with pytest.raises(TypeError, match="did not contain a loop"):
@@ -373,6 +373,33 @@ def test_small_differences() -> None:
     assert np.fft.fft(x, n=True).shape == (2, 1)
     with pytest.raises(TypeError):
         np.nditer(x)
+
+
+@pytest.mark.usefixtures("stand_ins_only")
+def test_small_differences_of_rounding_and_of_two_faults() -> None:
+    """The rows about torch's order and last bits, and about calls with something to refuse."""
+    with np.errstate(all="ignore"):
+        many = np.array([0.0] + [1e200] * 20)
+        assert (np.prod(many), np.prod(many[1:5], initial=0)) == (0, 0)
+        assert math.isnan(np.prod(from_numpy(many[1:5]), initial=0).item())
+    numbers = np.random.default_rng(0).random(10_000).astype("f4")
+    roots = np.sqrt(from_numpy(numbers)).asnumpy()
+    assert (np.abs(roots - np.sqrt(numbers)) <= np.spacing(roots)).all()
+    assert np.sqrt(from_numpy(np.arange(100.0, dtype="f4") ** 2)).tolist() == list(range(100))
+    equal = np.full(3_611_951, 0.021894297, "f4")
+    total = from_numpy(equal).sum().item()
+    assert abs(total - equal.sum(dtype="f8")) <= 3 * np.spacing(np.float32(total))
+    x = from_numpy(np.arange(6.0))
+    with pytest.raises(UnsupportedDTypeError):
+        np.where(x > 1, x, None)
+    y = from_numpy(np.arange(6))
+    with pytest.raises((TypeError, ValueError)):
+        y += np.ones((5, 7))
+    assert np.concatenate([x, x], casting="bad").shape == (12,)
+    assert np.pad(y, 0, constant_values=np.nan).shape == (6,)
+    x[np.array(0)] = np.array([36.0])
+    assert x[0].item() == 36
+    assert x.reshape((True, 6)).shape == (1, 6)
 
 
 @pytest.mark.usefixtures("stand_ins_only")  # what the host computes is NumPy's
