@@ -146,33 +146,31 @@ class Estimate:
 
     def _bundled(self, node: Task, value: Callable[[Key], Size]) -> Work:
         steps, inputs, *references = node.args
-        kind = self._uniform_chunks(steps) if not inputs else None
-        if kind is not None and kind in self._uniform:
-            return self._uniform[kind]
+        kind, count = self._one_kind(steps) if not inputs else (None, 0)
+        if (kind, count) in self._uniform:
+            return self._uniform[kind, count]
         given: dict[Key, Size] = {}
         for name, argument in zip(inputs, references, strict=True):
             given[name] = _plain(argument, value, as_size=True)
         order = list(steps)
         work = _Walk(self, steps, order[-1], given, {name: name for name in steps}).run(order)
-        kind = self._uniform_chunks(steps) if not inputs else None
-        if kind is not None:
-            self._uniform[kind] = work
+        if kind in self._uniform:  # the walk has found that chunks of this kind have one size
+            self._uniform[kind, count] = work
         return work
 
-    def _uniform_chunks(self, steps: Mapping[Key, GraphNode]) -> Any:
-        """What a bundle of chunk tasks of one kind and size is known by; None if they differ."""
+    def _one_kind(self, steps: Mapping[Key, GraphNode]) -> tuple[Any, int]:
+        """Names and literals of the chunk tasks of a bundle, None if they differ; their number."""
         kinds: set[Any] = set()
         count = 0
         for key, node in steps.items():
             if is_combining(node):
                 continue
             if not _is_fused(node) or node.dependencies:
-                return None
+                return None, 0
             count += 1
             sizes = (_literal_size(_literal(argument)) for argument in node.args[3:])
             kinds.add((*_names((key, *node.args[0])), *sizes))
-        kind = kinds.pop()
-        return (kind, count) if kind in self._uniform and not kinds else None
+        return (kinds.pop() if len(kinds) == 1 else None), count
 
     def _fused(self, key: Key, node: Task, value: Callable[[Key], Size]) -> Work:
         inner, outkey, inkeys = node.args[0], node.args[1], node.args[2]
