@@ -13,7 +13,7 @@ import dask
 import psutil
 import pytest
 
-from tests import forking
+from tests import forking, watching
 
 SHARED_MEMORY = Path("/dev/shm")
 KINDS = ("cpu", "npu", "cuda")
@@ -58,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     dask.config.set({"daskasc.device": kind, **QUIET})
     config.stash[SHARED] = contextlib.ExitStack()
     forking.fork_workers()
+    config.pluginmanager.register(watching.Watch())
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 
 if os.environ.get("DASK_DASKASC__DEVICE") != "npu":
@@ -14,3 +15,6 @@ import zarr  # noqa: F401
 
 import daskasc.array
 import daskasc.registration  # noqa: F401
+from tests.forking import SIGNAL
+
+faulthandler.register(SIGNAL, all_threads=True)

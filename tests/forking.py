@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 
 import dask
 import psutil
 
 METHOD = "distributed.worker.multiprocessing-method"
+# on which forked workers print where their threads are
+SIGNAL = signal.SIGUSR1
 
 
 def fork_workers() -> None:

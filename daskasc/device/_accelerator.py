@@ -137,7 +137,7 @@ class AcceleratorBackend(Backend):
             np.copyto(out, packed)
             loan.release()
 
-        return Transfer(out, event, arrive, functools.partial(loan.release, event))
+        return Transfer(out, event, arrive, functools.partial(loan.abandon, event))
 
     @contextlib.contextmanager
     def _lent(self, nbytes: int) -> Iterator[Loan]:

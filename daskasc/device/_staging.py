@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,12 +63,19 @@ class Loan:
         if pool is not None:
             pool._give_back(self._whole, self._pinned, event)
 
+    def abandon(self, event: Event | None) -> None:
+        """As :meth:`release`, from a finalizer: takes no lock, which its thread may hold."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool._abandoned.append((self._whole, self._pinned, event))
+
 
 class StagingPool:
     """Reusable host buffers; see the module's description. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._abandoned: deque[tuple[np.ndarray[Any, Any], bool, Event | None]] = deque()
         # oldest first; an event is None where no copy is under way
         self._idle: dict[tuple[int, bool], list[tuple[np.ndarray[Any, Any], Event | None]]] = {}
         self._idle_bytes = 0
@@ -75,12 +83,14 @@ class StagingPool:
     @property
     def idle_bytes(self) -> int:
         """Bytes held for reuse."""
+        self._collect()
         return self._idle_bytes
 
     def lend(self, nbytes: int) -> Loan:
         """Lend a buffer of `nbytes` until its ``release``; may wait for a copy under way."""
         if nbytes < 0:
             raise ValueError(f"nbytes is {nbytes}; allowed: 0 and more")
+        self._collect()
         backend = _state.attached()
         pinned = backend is not None and backend.pins_memory
         size = size_class(nbytes)
@@ -103,12 +113,22 @@ class StagingPool:
 
     def clear(self) -> None:
         """Free all idle buffers; waits for the copies that use them."""
+        self._collect()
         with self._lock:
             entries = [entry for entries in self._idle.values() for entry in entries]
             self._idle.clear()
             self._idle_bytes = 0
         for _, event in entries:
             _wait(event)
+
+    def _collect(self) -> None:
+        """Take back what finalizers gave up."""
+        while True:
+            try:
+                loan = self._abandoned.popleft()
+            except IndexError:
+                return
+            self._give_back(*loan)
 
     def _reuse(self, size: int, pinned: bool) -> np.ndarray[Any, Any] | None:
         limit = config.staging_bytes()

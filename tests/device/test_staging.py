@@ -53,3 +53,16 @@ def test_idle_bytes_are_bounded() -> None:
 def test_negative_size() -> None:
     with pytest.raises(ValueError, match="nbytes is -1"), StagingPool().take(-1):
         pass
+
+
+def test_a_finalizer_gives_back_while_its_thread_is_in_the_pool() -> None:
+    pool = StagingPool()
+    loan = pool.lend(5000)
+    place = address(loan.buffer)
+    with pool._lock:  # the collector may run a finalizer wherever something is allocated
+        loan.abandon(None)
+    loan.release()
+    assert pool.idle_bytes >= 5000
+    with pool.take(5000) as buffer:
+        assert address(buffer) == place
+    assert pool.idle_bytes == size_class(5000)
