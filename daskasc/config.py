@@ -171,6 +171,13 @@ def planner_bundle() -> int:
     return _integer("planner.bundle", 1)
 
 
+def planner_prefetch() -> int | None:
+    """Chunks that a bundle reads before they are needed; None leaves it to the kind of card."""
+    if dask.config.get("daskasc.planner.prefetch") == "auto":
+        return None
+    return _integer("planner.prefetch", 0)
+
+
 def memory_check() -> str:
     """What a task that needs more memory than a card has does: ``error``, ``warn`` or ``off``."""
     if dask.config.get("daskasc.planner.memory-check") is False:  # YAML reads a bare off so

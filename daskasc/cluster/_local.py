@@ -133,6 +133,7 @@ class LocalNPUCluster(LocalCluster):
                 capacity=capacity,
                 stored_limit=limit,
                 padding=device.allocation_padding(self.cards.kind),
+                asynchronous=device.is_asynchronous(self.cards.kind),
             )
         )
 

@@ -12,7 +12,13 @@ from daskasc.device import _collectives as collectives
 from daskasc.device import _observer as observer
 from daskasc.device._backend import Backend, MemoryInfo, host_view, shareable
 from daskasc.device._counters import Counters, counters
-from daskasc.device._discovery import allocation_padding, count, resolve, visibility_env
+from daskasc.device._discovery import (
+    allocation_padding,
+    count,
+    is_asynchronous,
+    resolve,
+    visibility_env,
+)
 from daskasc.device._dtypes import numpy_dtype, numpy_dtypes, torch_dtype
 from daskasc.device._selftest import selftest
 from daskasc.device._staging import StagingPool, staging
@@ -36,6 +42,7 @@ __all__ = [
     "detach",
     "has_card",
     "host_view",
+    "is_asynchronous",
     "numpy_dtype",
     "numpy_dtypes",
     "observer",

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class AcceleratorBackend(Backend):
     ) -> None:
         self._driver = driver
         self._limit = memory_limit
+        self._of_thread = threading.local()
         # the allocator has one peak: what it was before it was set back, for memory() and the mark
         self._peak_before = 0
         self._marked_peak = 0
@@ -68,6 +70,26 @@ class AcceleratorBackend(Backend):
     def synchronize(self) -> None:
         """Wait for the calling thread's current stream."""
         self._driver.current_stream().synchronize()
+
+    @contextlib.contextmanager
+    def beside(self, after: Event | None) -> Iterator[Callable[[Any], None]]:
+        """Queue on a stream of the calling thread's own; who uses a tensor lets its stream wait."""
+        own = self._of_thread
+        if not hasattr(own, "stream"):
+            own.stream = self._driver.Stream()
+        done = self._driver.Event()
+
+        def use(tensor: Any) -> None:
+            user = self._driver.current_stream()
+            user.wait_event(done)
+            # its memory is not another's before what the user queues is done
+            tensor.record_stream(user)
+
+        with self._driver.stream(own.stream):
+            if after is not None:
+                own.stream.wait_event(after)
+            yield use
+            done.record()
 
     def upload(self, array: np.ndarray[Any, Any], blocking: bool = True) -> Any:
         """Copy straight to the card, or in pieces through pinned buffers.
@@ -98,7 +120,7 @@ class AcceleratorBackend(Backend):
                 np.copyto(packed, part, casting="unsafe")
                 source = torch().from_numpy(as_bits(packed)).view(tensor.dtype)
                 self._queue(tensor[index], source)
-                loan.release(self._mark())
+                loan.release(self.mark())
         counters.add("host_to_device_bytes", array.nbytes)
 
     def download(
@@ -126,12 +148,12 @@ class AcceleratorBackend(Backend):
         if out is None:
             host = self._pinned(tensor.shape, tensor.dtype)
             self._queue(host, tensor)
-            return Transfer(host_view(host), self._mark())
+            return Transfer(host_view(host), self.mark())
         with self._lent(tensor.numel() * dtype.itemsize) as loan:
             packed = _typed(loan, dtype, tuple(tensor.shape))
             bits = tensor.view(module.int16) if dtype == BFLOAT16 else tensor
             self._queue(module.from_numpy(as_bits(packed)), bits)
-            event = self._mark()
+            event = self.mark()
 
         def arrive() -> None:
             np.copyto(out, packed)
@@ -155,7 +177,7 @@ class AcceleratorBackend(Backend):
         """Queue a copy between pinned memory and the card on the current stream."""
         target.copy_(source, non_blocking=True)
 
-    def _mark(self) -> Event:
+    def mark(self) -> Event:
         """Event behind what the calling thread has queued."""
         event: Event = self._driver.Event()
         event.record()

@@ -7,8 +7,10 @@ always copies, :meth:`Backend.download` always returns own memory; both count th
 from __future__ import annotations
 
 import abc
+import contextlib
 import math
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +20,7 @@ from daskasc.device import _capabilities
 from daskasc.device._counters import counters
 from daskasc.device._dtypes import BFLOAT16, numpy_dtype, torch_dtype
 from daskasc.device._torch import torch
-from daskasc.device._transfer import Transfer
+from daskasc.device._transfer import Event, Transfer
 
 
 class MemoryInfo(NamedTuple):
@@ -78,6 +80,26 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def synchronize(self) -> None:
         """Wait until the card has done what the calling thread queued."""
+
+    def mark(self) -> Event | None:
+        """Event behind what the calling thread has queued; None where nothing is queued."""
+        return None
+
+    @contextlib.contextmanager
+    def beside(self, after: Event | None) -> Iterator[Callable[[Any], None]]:
+        """Let the card do what a block queues beside what other threads queue.
+
+        Parameters
+        ----------
+        after : Event or None
+            Mark behind which it may begin.
+
+        Yields
+        ------
+        callable
+            After the block, the thread that uses a tensor made in it has to call this with it.
+        """
+        yield lambda tensor: None
 
     @abc.abstractmethod
     def upload(self, array: np.ndarray[Any, Any], blocking: bool = True) -> Any:

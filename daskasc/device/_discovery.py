@@ -114,6 +114,11 @@ def allocation_padding(kind: str) -> int:
     return {"npu": 544, "cuda": 512}.get(kind, 0)
 
 
+def is_asynchronous(kind: str) -> bool:
+    """Whether cards of a kind compute beside the host; stand-in cards are the host."""
+    return kind != "cpu"
+
+
 def visibility_env(kind: str, card: int) -> dict[str, str]:
     """Environment that makes logical card `card` the only one of a process started with it.
 

@@ -19,49 +19,18 @@ all its inputs in memory together. Results of earlier reductions, which all chun
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Set
-from typing import Any
+from typing import Any, TypeGuard
 
 from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from dask.typing import Key
 
 from daskasc.planner._combine import combine_node
+from daskasc.planner._stream import Steps, run_bundle
 from daskasc.topology import middle
 
-Steps = dict[Key, GraphNode]
 
-
-def run_bundle(steps: Steps, inputs: tuple[Key, ...], *values: Any) -> Any:
-    """Task: run `steps` in their order, each as soon as possible without its inputs.
-
-    Parameters
-    ----------
-    steps : dict
-        Tasks, inputs before users; the last gives the result.
-    inputs : tuple of Key
-        Keys under which the steps know `values`.
-    *values : object
-        Results of tasks outside the bundle.
-    """
-    found: dict[Key, Any] = dict(zip(inputs, values, strict=True))
-    uses = Counter(name for node in steps.values() for name in node.dependencies)
-    result = None
-    for key, node in steps.items():
-        try:
-            result = node(found)
-        except Exception as error:
-            error.add_note(f"in step {key!r} of a bundle of {len(steps)} steps")
-            raise
-        for name in node.dependencies:
-            uses[name] -= 1
-            if not uses[name]:
-                del found[name]
-        found[key] = result
-    return result
-
-
-def is_bundle(node: GraphNode) -> bool:
+def is_bundle(node: GraphNode) -> TypeGuard[Task]:
     """Whether a task is a bundle."""
     return isinstance(node, Task) and node.func is run_bundle
 
@@ -93,6 +62,8 @@ class Bundler:
         Tasks whose results many chunks use: finished reductions.
     most : int
         Chunks that one bundle takes at most.
+    ahead : int
+        Chunks that it reads before they are needed.
     """
 
     def __init__(
@@ -103,9 +74,11 @@ class Bundler:
         fixed: Set[Key],
         shared: Set[Key],
         most: int,
+        ahead: int = 0,
     ) -> None:
         self._graph, self._users, self._owners = graph, users, owners
-        self._fixed, self._shared, self._most = fixed, shared, most
+        self._fixed, self._shared = fixed, shared
+        self._most, self._ahead = most, ahead
         self._bundles: dict[Key, tuple[Steps, int]] = {}
 
     def bundled(self) -> dict[Key, GraphNode]:
@@ -122,7 +95,7 @@ class Bundler:
                 continue
             for name in steps:
                 graph.pop(name, None)  # halves of a node are no tasks
-            graph[key] = _task(key, steps)
+            graph[key] = _task(key, steps, self._ahead)
         return graph
 
     def _inner(self, key: Key) -> bool:
@@ -208,8 +181,10 @@ def _leaves(key: Any) -> int:
     return int(high) - int(low)
 
 
-def _task(key: Key, steps: Steps) -> Task:
+def _task(key: Key, steps: Steps, ahead: int) -> Task:
     outside = {name for node in steps.values() for name in node.dependencies} - steps.keys()
     inputs = tuple(sorted(outside, key=str))
     produces = any(node.data_producer for node in steps.values())
-    return Task(key, run_bundle, steps, inputs, *map(TaskRef, inputs), _data_producer=produces)
+    return Task(
+        key, run_bundle, steps, inputs, ahead, *map(TaskRef, inputs), _data_producer=produces
+    )

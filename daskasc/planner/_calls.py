@@ -12,6 +12,9 @@ from tlz import curry
 from daskasc.planner._reductions import COMPOSED
 from daskasc.planner._sizes import Size
 
+# functions that bring host arrays to the card
+UPLOADS = ("_upload", "from_numpy", "to_device", "asarray")
+
 
 @dataclass(frozen=True)
 class Step:

@@ -77,6 +77,8 @@ class Planner:
         Chunks that a card works on at a time. By default as configured.
     bundle : int, optional
         Chunks of a reduction that one task takes, one after the other. By default as configured.
+    prefetch : int, optional
+        Chunks that such a task reads before they are needed. By default as configured.
     enabled : bool, optional
         False leaves everything to dask's own optimiser. By default as configured.
     memory_check : {"error", "warn", "off"}, optional
@@ -87,6 +89,8 @@ class Planner:
         Bytes of it for stored chunks, beyond which they are spilled.
     padding : int, optional
         Bytes by which the cards' allocator may round up one block of memory.
+    asynchronous : bool
+        Whether the cards compute beside the host; then reading ahead is the default.
 
     Notes
     -----
@@ -111,11 +115,13 @@ class Planner:
     reproducible: bool | None = None
     in_flight: int | None = None
     bundle: int | None = None
+    prefetch: int | None = None
     enabled: bool | None = None
     memory_check: str | None = None
     capacity: int | None = None
     stored_limit: int | None = None
     padding: int = 0
+    asynchronous: bool = False
 
     def __post_init__(self) -> None:
         if self.cards < 1:
@@ -129,12 +135,18 @@ class Planner:
             config.reproducible() if self.reproducible is None else self.reproducible,
             config.planner_in_flight() if self.in_flight is None else self.in_flight,
             config.planner_bundle() if self.bundle is None else self.bundle,
+            self._prefetch(),
             config.planner_enabled() if self.enabled is None else self.enabled,
             config.memory_check() if self.memory_check is None else self.memory_check,
             self.capacity,
             self.stored_limit,
             self.padding,
+            self.asynchronous,
         )
+
+    def _prefetch(self) -> int:
+        chosen = config.planner_prefetch() if self.prefetch is None else self.prefetch
+        return int(self.asynchronous) if chosen is None else chosen
 
     def __reduce__(self) -> tuple[Any, ...]:
         settled = self.resolved()
@@ -278,7 +290,9 @@ class Planned:
         users = users_of(self.graph)
         fixed = self.outputs | self.rewrite.gangs.keys()
         while most > 1:
-            bundler = Bundler(self.graph, users, self.owners, fixed, results, most)
+            bundler = Bundler(
+                self.graph, users, self.owners, fixed, results, most, self.planner.prefetch or 0
+            )
             found = dataclasses.replace(self, graph=bundler.bundled())
             if found._bundles_fit():
                 return found

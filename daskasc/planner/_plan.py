@@ -243,6 +243,7 @@ def _planner(cards: int | None, memory: float | str | None) -> Planner:
         capacity=capacity,
         stored_limit=limit,
         padding=open_one.padding if open_one else 0,
+        asynchronous=open_one.asynchronous if open_one else False,
     ).resolved()
 
 

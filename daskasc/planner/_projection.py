@@ -32,6 +32,7 @@ import numpy as np
 from dask._task_spec import Alias, GraphNode
 from dask.typing import Key
 
+from daskasc.planner._bundles import chunks_in, is_bundle
 from daskasc.planner._sizes import Size
 from daskasc.planner._work import Work
 
@@ -265,12 +266,19 @@ class Projection:
             host_books[card].hold(start, ends, host_size)
             if key in self._gangs:
                 end = int(min(self._positions(card), self._done_at(card, key)))
-            scratch = work.scratch + self._padding * _SCRATCH_BLOCKS if work.scratch else 0
+            scratch = work.scratch + self._padding * self._blocks(key) if work.scratch else 0
             card_books[card].run(start, max(end, start + 1), scratch)
             host_books[card].run(start, max(end, start + 1), max(0, work.host - host_size))
             need[card] = max(need[card], arguments + max(work.peak, size))
         if size:
             self._place_copies(key, size, owner, card_books)
+
+    def _blocks(self, key: Key) -> int:
+        """Blocks of memory in the scratch of a task: joined pieces, partials that wait."""
+        node = self._graph[key]
+        pieces = len(node.dependencies)
+        waiting = chunks_in(node).bit_length() if is_bundle(node) else 0
+        return _SCRATCH_BLOCKS + pieces + waiting * _BLOCKS * _BLOCKS
 
     def _own_share(self, key: Key, owner: int, size: int) -> int:
         """Bytes that an alias takes by itself: none beside its target on the same card."""

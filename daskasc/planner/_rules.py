@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from daskasc.planner._calls import Call, Rule, Step, name_of, result_of, total, unwrap
+from daskasc.planner._calls import UPLOADS, Call, Rule, Step, name_of, result_of, total, unwrap
 from daskasc.planner._own_rules import OWN_RULES
 from daskasc.planner._place import Placed
 from daskasc.planner._reductions import COMPOSED
@@ -46,7 +46,6 @@ _JOINS = (
     "block",
 )
 _GATHERS = ("finalize", "_dask_finalize", "_dask_postcompute", "_identity_cast")
-_UPLOADS = ("_upload", "from_numpy", "to_device", "asarray")
 _DOWNLOADS = ("_download", "asnumpy")
 _NO_DATA = ("deposit", "barrier", "settle")
 _ELEMENTWISE = (
@@ -294,7 +293,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_VIEWS, _view),
     **dict.fromkeys(_JOINS, _join),
     **dict.fromkeys(_GATHERS, _gather),
-    **dict.fromkeys(_UPLOADS, _upload),
+    **dict.fromkeys(UPLOADS, _upload),
     **dict.fromkeys(_DOWNLOADS, _download),
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **dict.fromkeys(_NO_DATA, _no_data),

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef, _execute_subgraph
-from dask.order import order
+from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from dask.typing import Key
 
 from daskasc.collectives import Gang, collect
@@ -28,6 +27,7 @@ from daskasc.planner._bundles import is_bundle, is_combining
 from daskasc.planner._calls import Step
 from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
+from daskasc.planner._stream import inner_order, is_fused, sources
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Work:
         Read from stores; brought from host to card.
     chunk : int
         The largest value that a step of the task makes.
+    ahead, ahead_host : int
+        Card and host memory that the reading in it takes, which may begin before the task.
     """
 
     out: Size
@@ -57,6 +59,8 @@ class Work:
     read: int = 0
     uploaded: int = 0
     chunk: int = 0
+    ahead: int = 0
+    ahead_host: int = 0
 
     @property
     def scratch(self) -> int:
@@ -127,7 +131,7 @@ class Estimate:
             return Work(self.sizes.chunk(key) or Size(None))
         if is_bundle(node):
             return self._bundled(node, value)
-        if _is_fused(node):
+        if is_fused(node):
             return self._fused(key, node, value)
         found = self._call(node, value, self.sizes.chunk(key))
         return _as_work(found)
@@ -145,7 +149,7 @@ class Estimate:
         return step(node.func, arguments, inputs, known, **keywords)
 
     def _bundled(self, node: Task, value: Callable[[Key], Size]) -> Work:
-        steps, inputs, *references = node.args
+        steps, inputs, ahead, *references = node.args
         kind, count = self._one_kind(steps) if not inputs else (None, 0)
         if (kind, count) in self._uniform:
             return self._uniform[kind, count]
@@ -153,7 +157,10 @@ class Estimate:
         for name, argument in zip(inputs, references, strict=True):
             given[name] = _plain(argument, value, as_size=True)
         order = list(steps)
-        work = _Walk(self, steps, order[-1], given, {name: name for name in steps}).run(order)
+        walk = _Walk(self, steps, order[-1], given, {name: name for name in steps})
+        work = walk.run(order)
+        card, host = (ahead * most for most in walk.most_ahead)
+        work = replace(work, peak=work.peak + card, sure=work.sure + card, host=work.host + host)
         if kind in self._uniform:  # the walk has found that chunks of this kind have one size
             self._uniform[kind, count] = work
         return work
@@ -165,7 +172,7 @@ class Estimate:
         for key, node in steps.items():
             if is_combining(node):
                 continue
-            if not _is_fused(node) or node.dependencies:
+            if not is_fused(node) or node.dependencies:
                 return None, 0
             count += 1
             sizes = (_literal_size(_literal(argument)) for argument in node.args[3:])
@@ -184,7 +191,7 @@ class Estimate:
         places = {name: self.sizes.located(name, key) for name in inner}
         alike = None
         known = [self.sizes.chunk(place) for place in places.values()]
-        if all(known) and not any(map(_is_fused, inner.values())):
+        if all(known) and not any(map(is_fused, inner.values())):
             alike = (*_names((key, *inner)), *known, *given.values())
             if alike in self._alike:
                 return self._alike[alike]
@@ -198,8 +205,7 @@ class Estimate:
     def _order(self, inner: Mapping[Key, GraphNode], given: Mapping[Key, Size]) -> list[Key]:
         names = tuple(inner)
         if names not in self._orders:
-            ranks = order({**inner, **{name: DataNode(None, 0) for name in given}})
-            self._orders[names] = sorted(inner, key=ranks.__getitem__)
+            self._orders[names] = inner_order(inner, given)
         return self._orders[names]
 
 
@@ -222,11 +228,14 @@ class _Walk:
         # the step that made the memory which a value lies in; None for arguments
         self._maker: dict[Key, Key | None] = dict.fromkeys(given)
         self._made: dict[Key, Size] = {}
+        # the most card and host memory that reading for one step takes
+        self.most_ahead = (0, 0)
 
     def run(self, steps: list[Key]) -> Work:
         users = Counter(d for node in self._inner.values() for d in node.dependencies)
         users[self._outkey] += 1
-        peak = sure = host = read = uploaded = chunk = 0
+        peak = sure = host = read = uploaded = chunk = ahead = ahead_host = 0
+        first = set(sources(self._inner, self._values))
         for name in steps:
             work = self._step(name)
             card = sum(size.on_card for size in self._made.values())
@@ -236,6 +245,15 @@ class _Walk:
             read += work.read
             uploaded += work.uploaded
             chunk = max(chunk, work.chunk, work.out.on_card)
+            before = (work.ahead, work.ahead_host)
+            if name in first:
+                before = (work.peak, work.host)
+            ahead += before[0]
+            ahead_host += before[1]
+            self.most_ahead = (
+                max(self.most_ahead[0], before[0]),
+                max(self.most_ahead[1], before[1]),
+            )
             self._values[name] = work.out
             maker = self._maker[name]
             if maker == name:
@@ -244,7 +262,8 @@ class _Walk:
                 users[dependency] -= 1
                 if not users[dependency]:
                     self._drop(dependency)
-        return Work(self._values[self._outkey], peak, sure, host, read, uploaded, chunk)
+        out = self._values[self._outkey]
+        return Work(out, peak, sure, host, read, uploaded, chunk, ahead, ahead_host)
 
     def _step(self, name: Key) -> Work:
         node, estimate = self._inner[name], self._estimate
@@ -252,7 +271,7 @@ class _Walk:
         if isinstance(node, Alias):
             self._maker[name] = self._maker.get(node.target)
             return Work(self._values[node.target])
-        if not isinstance(node, Task) or _is_fused(node):
+        if not isinstance(node, Task) or is_fused(node):
             return estimate._node(self._places[name], node, self._values.__getitem__)
         known = estimate.sizes.chunk(self._places[name])
         found = estimate._call(node, self._values.__getitem__, known)
@@ -273,10 +292,6 @@ def _as_work(found: Step) -> Work:
     sure = found.scratch + (0 if found.doubtful else out.on_card)
     host = max(out.on_host, found.read if out.card else 0)
     return Work(out, peak, sure, host, found.read, found.uploaded)
-
-
-def _is_fused(node: GraphNode) -> bool:
-    return isinstance(node, Task) and node.func is _execute_subgraph
 
 
 def _key_of(reference: Any) -> Key:

@@ -10,8 +10,9 @@ from dask._task_spec import Task, TaskRef
 from dask.utils import ensure_dict
 
 import daskasc
-from daskasc.planner._bundles import chunks_in, is_bundle, run_bundle
+from daskasc.planner._bundles import chunks_in, is_bundle
 from daskasc.planner._sizes import Sizes
+from daskasc.planner._stream import run_bundle
 
 from .cards import on_cards
 from .test_planner import annotations, data, planned, value
@@ -148,10 +149,10 @@ def test_values_are_let_go_as_soon_as_possible():
         steps[f"r{i}"] = Task(f"r{i}", read, f"chunk {i}")
         steps[f"d{i}"] = Task(f"d{i}", double, TaskRef(f"r{i}"))
     steps["all"] = Task("all", lambda *given: sum(given), *(TaskRef(f"d{i}") for i in range(4)))
-    assert run_bundle(steps, ()) == 28
+    assert run_bundle(steps, (), 0) == 28
     assert seen == [0, 0, 0, 0]
     assert not alive
-    assert run_bundle({"x": Task("x", double, TaskRef("y"))}, ("y",), Chunk("four")) == 4
+    assert run_bundle({"x": Task("x", double, TaskRef("y"))}, ("y",), 0, Chunk("four")) == 4
 
 
 def test_configuration():
