@@ -369,7 +369,7 @@ class AscendArray(NumPyMethods, Scalar):
     __iadd__, __isub__ = in_place(np.add), in_place(np.subtract)
     __imul__, __itruediv__ = in_place(np.multiply), in_place(np.true_divide)
     __ifloordiv__, __imod__ = in_place(np.floor_divide), in_place(np.remainder)
-    __ipow__, __iand__ = in_place(np.power), in_place(np.bitwise_and)
+    __ipow__, __iand__ = in_place(np.power, __pow__), in_place(np.bitwise_and)
     __ior__, __ixor__ = in_place(np.bitwise_or), in_place(np.bitwise_xor)
     __ilshift__, __irshift__ = in_place(np.left_shift), in_place(np.right_shift)
 

@@ -22,7 +22,7 @@ from daskasc.array._dtypes import NUMPY, cast, result, torch, torch_dtype
 from daskasc.array._interchange import adopt
 from daskasc.array._operators import can_cast
 from daskasc.array._storage import from_numpy, tensor_of, wrap
-from daskasc.array._values import copied
+from daskasc.array._values import copied, whole_numbers
 
 _FLOAT64 = np.dtype("f8")
 
@@ -62,10 +62,7 @@ def _dtype(dtype: Any) -> Any:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    if _dispatch.is_array(shape):
-        shape = shape.tolist()
-    sizes = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
-    numbers = tuple(map(operator.index, sizes))
+    numbers = whole_numbers(shape)
     if min(numbers, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
     return numbers

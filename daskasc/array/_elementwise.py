@@ -78,6 +78,19 @@ ROOT_OPERATOR = frozenset(d for d in FLOATS if d is torch.bfloat16 or _roots(NUM
 ROOT_POWER = frozenset(d for d in FLOATS if d is not torch.bfloat16 and _roots(NUMPY[d], False))
 
 
+def _differs(exponent: complex) -> bool:
+    x = np.array([complex(-math.inf, 0.0), complex(-0.0, 0.0)])
+    with np.errstate(all="ignore"):
+        return (x**exponent).tobytes() != np.power(x, exponent).tobytes()
+
+
+# Python numbers, with their types, to which the installed NumPy's operator does not raise complex
+# numbers by np.power, but by ufuncs of their own
+COMPLEX_OPERATOR = frozenset(
+    (kind, kind(n)) for kind in (int, float) for n in (-1, 1, 2) if _differs(kind(n))
+) | {(float, 0.5)}
+
+
 def root_or_power(a: Any, b: Any) -> Any:
     """Power in a dtype of ``ROOT_POWER``: an exponent without axes may be one half."""
     found = torch.pow(a, b)

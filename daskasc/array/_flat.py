@@ -106,6 +106,12 @@ def _checked(index: Any) -> Any:
             f"too many indices for flat iterator: flat iterator is 1-dimensional, but "
             f"{len(index)} were indexed"
         )
+    if type(index) is bool or (
+        getattr(index, "dtype", None) == np.dtype(bool)
+        and index.shape == ()
+        and type(index) is not np.bool_
+    ):
+        return 0 if index else slice(0, 0)  # the first element or none, as in NumPy
     return index
 
 

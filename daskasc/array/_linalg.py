@@ -30,9 +30,13 @@ from daskasc.array._shaping import common
 from daskasc.array._storage import tensor_of, wrap
 
 
-def _product(function: Any, left: Any, right: Any, dtype: Any = None) -> Any:
+def _product(
+    function: Any, left: Any, right: Any, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """`function` of two tensors of NumPy's common dtype; wrapping integers on their twins."""
-    left, right = common([left, right], dtype)
+    if casting != "same_kind" and dtype is None:
+        dtype = promote(NUMPY[left.dtype], NUMPY[right.dtype])
+    left, right = common([left, right], dtype, casting)
     kind = left.dtype
     if kind is torch.bool:
         return function(left.to(torch.uint8).float(), right.to(torch.uint8).float()) != 0
@@ -57,10 +61,20 @@ def exactly(result: Any, out: Any) -> Any:
 
 
 @implements(np.matmul)
-def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs: Any) -> Any:
+def matmul(
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    **kwargs: Any,
+) -> Any:
     """As :func:`numpy.matmul`."""
-    if kwargs.keys() - {"casting", "order", "subok"}:
+    if kwargs.keys() - {"order", "subok"}:
         raise NeedsHost("matmul arguments")
+    np.can_cast("?", "?", casting)  # type: ignore[arg-type]  # raises for no rule
     left, right = tensor_of(x1), tensor_of(x2)
     for number, tensor in enumerate((left, right)):
         if not tensor.ndim:
@@ -77,12 +91,12 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **kwargs:
     if left.ndim > 2 or right.ndim > 2:
         # torch's error would be a RuntimeError, NumPy's is a ValueError
         np.broadcast_shapes(tuple(left.shape[:-2]), tuple(right.shape[:-2]))
-    found = wrap(_product(torch.matmul, left, right, dtype))
-    return stored("matmul", found, out, kwargs.get("casting", "same_kind"))
+    found = wrap(_product(torch.matmul, left, right, dtype, casting))
+    return stored("matmul", found, out, casting)
 
 
-def _sum_of_products(left: Any, right: Any, axis: int) -> Any:
-    product = _operators.apply(np.multiply, (wrap(left), wrap(right)))
+def _sum_of_products(left: Any, right: Any, axis: int, casting: str = "same_kind") -> Any:
+    product = _operators.apply(np.multiply, (wrap(left), wrap(right)), None, casting)
     return reductions.sum(product, axis=axis, dtype=product.dtype)
 
 
@@ -98,8 +112,8 @@ def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, **kwargs: An
     if left.shape[-1] != right.shape[-1]:
         raise ValueError(f"vecdot: lengths {left.shape[-1]} and {right.shape[-1]} differ")
     conjugated = torch.conj(left).resolve_conj() if left.is_complex() else left
-    found = _sum_of_products(conjugated, right, -1)
-    return stored("vecdot", found, out, kwargs.get("casting", "same_kind"))
+    casting = kwargs.get("casting", "same_kind")
+    return stored("vecdot", _sum_of_products(conjugated, right, -1, casting), out, casting)
 
 
 @implements(np.dot)

@@ -6,7 +6,6 @@ in host memory (``data``, ``ctypes``) is refused by name.
 
 from __future__ import annotations
 
-import operator
 import pickle
 import types
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from daskasc.array import _dispatch, _layout, _readonly, _storage
 from daskasc.array._dtypes import cast, torch, torch_dtype
 from daskasc.array._flat import Flat
 from daskasc.array._operators import can_cast
+from daskasc.array._values import whole_numbers
 
 
 class NumPyMethods:
@@ -115,7 +115,7 @@ class NumPyMethods:
         Raises ValueError for a view, as NumPy does. Views made before keep the old memory.
         """
         shape = new_shape[0] if len(new_shape) == 1 else new_shape
-        wanted = tuple(map(operator.index, shape if isinstance(shape, tuple | list) else (shape,)))
+        wanted = whole_numbers(shape)
         old = self._t
         if old._is_view() or _readonly.is_read_only(old) or not old.is_contiguous():
             raise ValueError("cannot resize this array: it does not own its data")

@@ -34,7 +34,7 @@ from daskasc.array._dispatch import (
     with_times,
 )
 from daskasc.array._dtypes import COMPLEX, FLOATS, NUMPY, cast, torch
-from daskasc.array._elementwise import ROOT_OPERATOR
+from daskasc.array._elementwise import COMPLEX_OPERATOR, ROOT_OPERATOR
 from daskasc.array._out import written
 from daskasc.array._storage import from_numpy, wrap
 from daskasc.device import observer
@@ -46,7 +46,6 @@ _new = object.__new__
 _HOST = (np.ndarray, np.generic, bool, list, tuple)
 # torch computes 2 * x as x * 2 itself
 _COMMUTE = (np.add, np.multiply)
-_INEXACT = FLOATS | COMPLEX
 
 
 def accepts(value: Any, cls: Any) -> bool:
@@ -116,7 +115,7 @@ def _apply(ufunc: np.ufunc, operands: tuple[Any, ...], dtype: Any, casting: str)
 def power() -> Operator:
     """Operator ``**``; squares and roots of floating-point arrays by their own ufuncs, as NumPy."""
     general, square, root = binary(np.power), unary(np.square), unary(np.sqrt)
-    inverse, itself = unary(np.reciprocal), unary(np.positive)
+    own = {2: square, 0.5: root, -1: unary(np.reciprocal), 1: unary(np.positive)}
     squares = _kernels.table()
 
     def operator(self: Any, other: Any) -> Any:
@@ -132,12 +131,12 @@ def power() -> Operator:
                     if _storage.accounts is not None and tensor.nbytes >= _SMALL:
                         _storage.account(array)
                     return array
-                if dtype in _INEXACT or (dtype is torch.bool and kind is int):
+                if dtype in FLOATS or (dtype is torch.bool and kind is int):
                     return first_square(self)  # of bool int8, as in NumPy
-            elif other == 0.5 and (dtype in COMPLEX or dtype in ROOT_OPERATOR):
+            elif other == 0.5 and dtype in ROOT_OPERATOR:
                 return root(self)
-            elif dtype in COMPLEX and other in (1, -1):
-                return itself(self) if other == 1 else inverse(self)
+            if dtype in COMPLEX and (kind, other) in COMPLEX_OPERATOR:
+                return own[other](self)
         return general(self, other)
 
     def first_square(self: Any) -> Any:
@@ -253,8 +252,11 @@ def unary(ufunc: np.ufunc) -> Callable[[Any], Any]:
     return operator
 
 
-def in_place(ufunc: np.ufunc) -> Operator:
-    """Operator method that stores into the array itself, under NumPy's same-kind rule."""
+def in_place(ufunc: np.ufunc, plain: Operator | None = None) -> Operator:
+    """Operator method that stores into the array itself, under NumPy's same-kind rule.
+
+    `plain` is the operator that computes what is stored, where that is not the ufunc alone.
+    """
 
     @observer.observed(f"{name_of(ufunc)} in place")
     def operator(self: Any, other: Any) -> Any:
@@ -264,16 +266,19 @@ def in_place(ufunc: np.ufunc) -> Operator:
             return NotImplemented
         origin = _readonly.origin(self._t)
         if origin is not None:
-            return through(self, other, *origin)
+            return through(self, other, numbers, *origin)
         self._check_writable()
         if numbers and written(ufunc, (self, other), self):
             return self
-        return store(ufunc, apply(ufunc, (self, other)), self)
+        return store(ufunc, result(self, other, numbers), self)
 
-    def through(self: Any, other: Any, view: Any, axes: tuple[int, ...]) -> Any:
+    def result(array: Any, other: Any, numbers: bool) -> Any:
+        return plain(array, other) if plain and numbers else apply(ufunc, (array, other))
+
+    def through(self: Any, other: Any, numbers: bool, view: Any, axes: tuple[int, ...]) -> Any:
         """Operate on what a reversed copy stands for, and renew the copy; ``x[::-1] += 1``."""
         array = wrap(_indexing.flip(view, axes))
-        store(ufunc, apply(ufunc, (array, array if other is self else other)), array)
+        store(ufunc, result(array, array if other is self else other, numbers), array)
         view.copy_(_indexing.flip(array._t, axes))
         self._t.copy_(array._t)
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from daskasc.array._readonly import freeze, stand_in
 from daskasc.array._reductions import listed_axes, normalize_axes, normalize_axis, strict_axis
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
-from daskasc.array._values import host_indices
+from daskasc.array._values import host_indices, whole_numbers
 
 
 @implements(np.repeat)
@@ -65,7 +64,7 @@ def _repeated_places(repeats: Any, length: int) -> Any:
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     """As :func:`numpy.tile`."""
-    counts = tuple(map(operator.index, reps if isinstance(reps, tuple | list) else (reps,)))
+    counts = whole_numbers(reps)
     if min(counts, default=0) < 0:
         raise ValueError(f"negative dimensions are not allowed; reps is {reps!r}")
     return wrap(moved(tensor_of(A), lambda t: t.tile(counts)))

@@ -27,6 +27,7 @@ from daskasc.array._reductions import (
     strict_axis,
 )
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import whole_numbers
 
 
 def moved(tensor: Any, function: Callable[[Any], Any]) -> Any:
@@ -67,18 +68,13 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     tensor = tensor_of(a)
     if shape is None:
         shape = tuple(tensor.shape)
-    if isinstance(shape, np.ndarray):
-        shape = shape.tolist()
-    elif is_array(shape):
-        shape = shape.tensor.tolist()
-    given = shape if isinstance(shape, tuple | list) else (shape,)
-    wanted = [operator.index(n) for n in given]
+    wanted = whole_numbers(shape)
     if order != "C":
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")
         order = resolved(tensor, order_of(order))
     if math.prod(n for n in wanted if n > 0) >= 2**63:
-        raise ValueError(f"no array has as many elements as the shape {tuple(wanted)} says")
+        raise ValueError(f"no array has as many elements as the shape {wanted} says")
     plain = order == "C" and min(wanted, default=0) >= 0 and math.prod(wanted) == tensor.numel()
     if not plain:
         _check_reshape(tensor, wanted)
@@ -97,7 +93,7 @@ def reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None
     return wrap(result)
 
 
-def _check_reshape(tensor: Any, wanted: list[int]) -> None:
+def _check_reshape(tensor: Any, wanted: tuple[int, ...]) -> None:
     if sum(1 for n in wanted if n < 0) > 1:
         raise ValueError("can only specify one unknown dimension")
     known = math.prod(n for n in wanted if n >= 0)
@@ -107,12 +103,10 @@ def _check_reshape(tensor: Any, wanted: list[int]) -> None:
         else known > 0 and tensor.numel() % known == 0
     )
     if not fits:
-        raise ValueError(
-            f"cannot reshape array of size {tensor.numel()} into shape {tuple(wanted)}"
-        )
+        raise ValueError(f"cannot reshape array of size {tensor.numel()} into shape {wanted}")
 
 
-def _known(tensor: Any, wanted: list[int]) -> list[int]:
+def _known(tensor: Any, wanted: tuple[int, ...]) -> list[int]:
     known = math.prod(n for n in wanted if n >= 0)
     return [n if n >= 0 else tensor.numel() // known for n in wanted]
 
@@ -139,8 +133,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     if axes is None:
         order = tuple(reversed(range(tensor.ndim)))
     else:
-        given = axes if isinstance(axes, tuple | list) else (axes,)
-        order = tuple(normalize_axis(i, tensor.ndim) for i in given)
+        order = tuple(normalize_axis(i, tensor.ndim) for i in whole_numbers(axes))
         if len(order) != tensor.ndim:
             raise ValueError("axes don't match array")
         if len(set(order)) != len(order):
@@ -226,8 +219,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """As :func:`numpy.broadcast_to`."""
     tensor = tensor_of(array)
-    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    if any(operator.index(n) < 0 for n in wanted):
+    wanted = whole_numbers(shape)
+    if min(wanted, default=0) < 0:
         raise ValueError(f"all elements of broadcast shape must be non-negative; found {wanted}")
     try:
         return wrap(freeze(tensor.expand(wanted)))
@@ -431,30 +424,39 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """As :func:`numpy.array_split`."""
     tensor = tensor_of(ary)
     length = tensor.shape[normalize_axis(axis, tensor.ndim)]
-    if is_array(indices_or_sections):
-        indices_or_sections = indices_or_sections.tolist()  # cut points are numbers
-    if isinstance(indices_or_sections, int | np.integer):
+    points = _points(indices_or_sections)
+    if points is None:
         parts = int(indices_or_sections)
         if parts <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, extra = divmod(length, parts)
         edges = [0, *np.cumsum([each + 1] * extra + [each] * (parts - extra)).tolist()]
     else:
-        edges = [0, *map(operator.index, indices_or_sections), length]
+        edges = [0, *map(operator.index, points), length]
     whole = (slice(None),) * normalize_axis(axis, tensor.ndim)
     array = wrap(tensor)
     pieces = [(*whole, slice(a, b)) for a, b in itertools.pairwise(edges)]
     return [array[piece] for piece in pieces]
 
 
+def _points(value: Any) -> Any:
+    """Numbers of the first elements of all pieces but the first; None for a number of pieces."""
+    host = value.asnumpy() if is_array(value) else value
+    if isinstance(host, np.ndarray):
+        return list(host) if host.ndim else None
+    return host if hasattr(host, "__len__") else None
+
+
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """As :func:`numpy.split`."""
     if is_array(indices_or_sections):
-        indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int | np.integer):
-        length = tensor_of(ary).shape[axis]
-        if length % int(indices_or_sections):
+        indices_or_sections = indices_or_sections.asnumpy()
+    if _points(indices_or_sections) is None:
+        tensor = tensor_of(ary)
+        with np.errstate(divide="ignore"):  # a zero is refused below
+            rest = tensor.shape[normalize_axis(axis, tensor.ndim)] % indices_or_sections
+        if rest:
             raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 

@@ -286,7 +286,12 @@ def _of_ticks(name: str) -> property:
     def get(self: Any) -> Any:
         return getattr(self._ticks, name)
 
-    return property(get, doc=f"``{name}`` of the ticks.")
+    def put(self: Any, value: Any) -> None:
+        ticks = _storage.wrap(self._ticks._t)  # the old ones may be another array's, too
+        setattr(ticks, name, value)
+        self._ticks = ticks
+
+    return property(get, put, doc=f"``{name}`` of the ticks.")
 
 
 for _name in "shape ndim size nbytes strides flags device".split():

@@ -113,9 +113,8 @@ def of_any(value: Any, dtype: np.dtype[Any]) -> Any:
         parts = [of_any(item, dtype) for item in value]
         return wrap(torch.stack([part._t for part in parts]))
     value = _masks.plain(value)
-    given = value if isinstance(value, np.ndarray) else np.asarray(value)
-    made = np.empty(given.shape, dtype)
-    made[...] = given if given.ndim else value
+    made = np.empty(np.shape(value), dtype)
+    made[...] = value
     return from_numpy(made)._ticks
 
 

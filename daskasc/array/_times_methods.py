@@ -12,6 +12,7 @@ from daskasc.array._dispatch import NeedsHost, is_array
 from daskasc.array._storage import wrap
 from daskasc.array._times_convert import is_times
 from daskasc.array._times_ufuncs import last, unlast
+from daskasc.array._ufunc_methods import one_axis
 from daskasc.array._ufuncs import _at_on_host
 
 REDUCE: dict[np.ufunc, Any] = {
@@ -73,6 +74,8 @@ def _reduce(ufunc: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, **kwargs:
         raise NeedsHost(f"{ufunc.__name__}.reduce")
     if kwargs.get("initial", np._NoValue) is None:
         del kwargs["initial"]
+    if ufunc in (np.logical_and, np.logical_or) and "initial" in kwargs:
+        return ufunc.reduce(wrap(a._ticks._t != 0), axis=axis, **kwargs)
     if ufunc in (np.fmin, np.fmax) and ("where" in kwargs or "initial" in kwargs):
         raise NeedsHost(f"{ufunc.__name__}.reduce")
     return _dispatch.with_times(function, (a,), {"axis": axis, **kwargs})
@@ -83,6 +86,7 @@ def _accumulate(
 ) -> Any:
     if dtype is not None or not is_times(array):
         raise NeedsHost(f"{ufunc.__name__}.accumulate")
+    axis = one_axis("accumulate", axis, array.ndim)
     if ufunc is np.add:
         return _dispatch.with_times(np.cumsum, (array,), {"axis": axis, "out": out})
     if ufunc not in _RUNNING:

@@ -195,7 +195,11 @@ def _computed(
     if row is None:
         raise NeedsHost(ufunc.__name__)
     tensors = [operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
-    found = row(*tensors)
+    try:
+        found = row(*tensors)
+    except RuntimeError as error:
+        _dispatch.raise_numpys(error, tensors)
+        raise
     parts = found if isinstance(found, tuple) else (found,)
     return tuple(
         _wrapped(part, dtype) for part, dtype in zip(parts, dtypes[ufunc.nin :], strict=True)

@@ -36,6 +36,7 @@ from daskasc.array._dtypes import (
 from daskasc.array._reductions import NO, Axes, check_start, finish, initial_of, truth
 from daskasc.array._shaping import moved
 from daskasc.array._storage import tensor_of, wrap
+from daskasc.array._values import places_of
 
 REDUCE: dict[np.ufunc, Any] = {
     np.add: np.sum,
@@ -187,7 +188,7 @@ def reduce(
     return finish(cast(axes.finish(tensor), target), out)
 
 
-def _one_axis(method: str, axis: Any, ndim: int) -> int:
+def one_axis(method: str, axis: Any, ndim: int) -> int:
     """Number of the axis of a method that takes one; None names that of a 1-D array."""
     axes = Axes(axis, ndim, False, True).axes
     if not ndim:
@@ -202,7 +203,7 @@ def accumulate(
 ) -> Any:
     """As ``ufunc.accumulate``."""
     if ufunc.nin == 2 and ufunc.nout == 1:
-        axis = _one_axis("accumulate", axis, tensor_of(array).ndim)
+        axis = one_axis("accumulate", axis, tensor_of(array).ndim)
     if ufunc in ACCUMULATE:
         return _dispatch.call(
             ACCUMULATE[ufunc], (array,), {"axis": axis, "dtype": dtype, "out": out}
@@ -232,11 +233,12 @@ def reduceat(
 ) -> Any:
     """As ``ufunc.reduceat``: one reduction a segment."""
     given = tensor_of(array)
-    number = _one_axis("reduceat", axis, given.ndim)
+    number = one_axis("reduceat", axis, given.ndim)
     length = given.shape[number]
-    starts = tensor_of(indices).to(torch.int64)
-    if starts.ndim != 1:
-        raise ValueError("object of too small depth for desired array")
+    depth = np.ndim(indices)
+    if depth != 1:
+        raise ValueError(f"indices of reduceat have {depth} axes; they need one")
+    starts = places_of(indices)
     firsts = starts.tolist()
     for first in firsts:
         if not 0 <= first < length:

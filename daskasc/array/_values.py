@@ -9,11 +9,13 @@ the card or not, are cast: their integers wrap.
 from __future__ import annotations
 
 import numbers
+import operator
 from typing import Any
 
 import numpy as np
 
 from daskasc.array import _storage
+from daskasc.array._dispatch import is_array
 from daskasc.array._dtypes import BFLOAT16, NUMPY, check_integer, torch, torch_dtype
 
 _SEQUENCES = (list, tuple)
@@ -76,6 +78,24 @@ def host_indices(value: Any, rule: Any) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         check_cast(value.dtype, np.dtype(np.intp), rule)
     return np.array(value, np.intp)
+
+
+def places_of(value: Any) -> Any:
+    """int64 tensor of places: arrays by the rule "safe", all else as by int."""
+    if not is_array(value):
+        return _storage.tensor_of(host_indices(value, "safe"))
+    tensor = _storage.tensor_of(value)
+    check_cast(NUMPY[tensor.dtype], np.dtype(np.intp), "safe")
+    return tensor.to(torch.int64)
+
+
+def whole_numbers(value: Any) -> tuple[int, ...]:
+    """Lengths or axes, as integers: of one, or of a sequence or an array of them anywhere."""
+    given = value.asnumpy() if is_array(value) else value
+    try:
+        return (operator.index(given),)
+    except TypeError:
+        return tuple(map(operator.index, given))
 
 
 def _host(dtype: Any) -> np.dtype[Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from daskasc.array._dtypes import torch, torch_dtype
-from daskasc.array._readonly import copies, freeze, like
+from daskasc.array._readonly import copies, freeze, like, stands_for
 from daskasc.array._storage import wrap, wrap_times
+from daskasc.array._values import whole_numbers
 from daskasc.errors import UnsupportedDTypeError
 
 NO_DTYPE = (
@@ -50,8 +50,12 @@ def as_dtype(array: Any, dtype: Any) -> Any:
             "bytes of its last axis must be divisible by the new element's size"
         )
     if tensor.numel():
-        if tensor.stride(-1) != 1 and array.shape[-1] > 1:
+        numpys = stands_for(tensor)
+        step = tensor.stride(-1) if numpys is None else numpys.strides[-1] // old
+        if step != 1 and array.shape[-1] > 1:
             raise ValueError("the last axis must be contiguous for a view as another size")
+        if tensor.stride(-1) != 1:  # of one element, which torch does not look at
+            tensor = tensor.as_strided(tensor.shape, (*tensor.stride()[:-1], 1))
         if any(step * old % new for step in tensor.stride()[:-1]) or (
             tensor.storage_offset() * old % new
         ):
@@ -73,8 +77,7 @@ def reshaped_in_place(tensor: Any, shape: Any) -> Any:
     ValueError
         The number of elements is another.
     """
-    items = shape if isinstance(shape, tuple | list) else (shape,)
-    wanted = tuple(operator.index(n) for n in items)
+    wanted = whole_numbers(shape)
     # raises NumPy's error for a shape of another size
     np.broadcast_to(np.int8(0), tuple(tensor.shape)).reshape(wanted)
     try:

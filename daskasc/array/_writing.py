@@ -15,7 +15,7 @@ from daskasc.array._reductions import normalize_axes, normalize_axis, truth
 from daskasc.array._selection import weakly_cast
 from daskasc.array._shaping import common, moved
 from daskasc.array._storage import stack, tensor_of, wrap
-from daskasc.array._values import value_for
+from daskasc.array._values import check_cast, places_of, value_for, whole_numbers
 
 
 def _target(function: str, a: Any) -> Any:
@@ -61,13 +61,7 @@ def _safely(function: str, values: Any, array: Any) -> Any:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As :func:`numpy.put`; of duplicate indices the last one wins."""
     array = _target("put", a)
-    places = tensor_of(ind)
-    if places.numel() and not np.can_cast(NUMPY[places.dtype], np.intp, casting="safe"):
-        raise TypeError(
-            f"Cannot cast array data from {NUMPY[places.dtype]!r} to dtype('int64') according to "
-            "the rule 'safe'"
-        )
-    places = places.to(torch.int64).reshape(-1)  # a narrower dtype may not hold the size
+    places = places_of(ind).reshape(-1)
     size = array.size
     if not size and places.numel():
         raise IndexError("cannot replace elements of an empty array")
@@ -120,6 +114,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     """As :func:`numpy.put_along_axis`."""
     array = _target("put_along_axis", arr)
     places = tensor_of(indices)
+    if not is_integer(places):
+        raise IndexError("`indices` must be an integer array")
     tensor = _flat(array) if axis is None else array._t
     number = 0 if axis is None else normalize_axis(axis, tensor.ndim)
     if tensor.ndim != places.ndim:
@@ -175,11 +171,16 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     else:
         given = obj._t if is_array(obj) else np.asarray(obj)
         scalar = given.ndim == 0
+        if given.ndim > 1 or (scalar and str(given.dtype).endswith("bool")):
+            raise ValueError(
+                f"obj of insert is {given.dtype} with {given.ndim} axes; it has to be a whole "
+                "number, a slice, or one axis of numbers or of bools"
+            )
         given = given.reshape(-1)
     places = tensor_of(given) if isinstance(given, np.ndarray) else given
     if places.dtype is torch.bool:
         places = places.nonzero().reshape(-1)
-    elif places.shape[0] and not is_integer(places):
+    elif (places.shape[0] or hasattr(obj, "dtype")) and not is_integer(places):
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     else:
         _check_gaps(given, length, number)
@@ -225,7 +226,7 @@ def _check_gaps(places: Any, length: int, number: int) -> None:
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     """As :func:`numpy.resize`."""
-    shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
+    shape = whole_numbers(new_shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     tensor = tensor_of(a).reshape(-1)
@@ -239,8 +240,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """As :func:`numpy.choose`."""
     places = tensor_of(a)
-    if not is_integer(places) and places.dtype is not torch.bool:
-        raise TypeError("Cannot cast array data to dtype('int64') according to the rule 'safe'")
+    check_cast(NUMPY[places.dtype], np.dtype(np.intp), "safe")
     places = places.to(torch.int64)
     if is_array(choices):
         options = [choices._t[i] for i in range(choices.shape[0])]

@@ -354,7 +354,7 @@ def small_differences() -> dict[str, str]:
 def test_small_differences() -> None:
     """Each row of the page's table, in its order."""
     x, dates = from_numpy(np.arange(6.0).reshape(2, 3)), np.array(["2020-01-01", "NaT"], "M8[D]")
-    assert len(small_differences()) == 27
+    assert len(small_differences()) == 29
     assert not np.equal(x, "a").any()
     assert np.not_equal(x, "a").all()
     with pytest.raises(TypeError, match="did not contain a loop"):
@@ -400,6 +400,13 @@ def test_small_differences_of_rounding_and_of_two_faults() -> None:
     x[np.array(0)] = np.array([36.0])
     assert x[0].item() == 36
     assert x.reshape((True, 6)).shape == (1, 6)
+    zeros = from_numpy(np.zeros(9))
+    for function in (np.maximum, np.minimum, np.fmax, np.fmin):
+        assert (function(zeros, -zeros) == 0).all()
+    for places in (np.array([1, 1], "u1"), np.array([1, 1], "u8"), [1, 1]):
+        assert np.insert(y, places, 7).tolist() == [0, 7, 7, 1, 2, 3, 4, 5]
+    with pytest.raises(IndexError):
+        np.insert(y, [-9, -9], 7)
 
 
 @pytest.mark.usefixtures("stand_ins_only")  # what the host computes is NumPy's
