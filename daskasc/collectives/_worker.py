@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from distributed.comm import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from daskasc import config, topology
 from daskasc.collectives import _exchange, _group
 from daskasc.collectives._manifest import describe, same
 from daskasc.collectives._thread import CollectiveThread, StrictOrder
@@ -261,6 +262,8 @@ def install(worker: Worker) -> WorkerPart:
     part: WorkerPart | None = worker.extensions.get(NAME)
     if part is None:
         part = worker.extensions[NAME] = WorkerPart(worker)
+        if (node := config.node()) is not None:
+            worker.startup_information[topology.NODE] = lambda _: node
     return part
 
 

@@ -53,6 +53,7 @@ from daskasc.planner._selections import Finder, layers_of, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
 from daskasc.planner._work import Estimate
+from daskasc.topology import server_order, servers_of
 
 Graph = dict[Key, GraphNode]
 
@@ -87,6 +88,11 @@ class Planner:
         Bytes of it for stored chunks, beyond which they are spilled.
     padding : int, optional
         Bytes by which the cards' allocator may round up one block of memory.
+    servers : tuple of int, optional
+        Server of each card. By default as the scheduler of this process has found them, or one
+        server where there is none.
+    two_level : bool, optional
+        Collectives combine within each server first. By default as configured.
 
     Notes
     -----
@@ -116,10 +122,17 @@ class Planner:
     capacity: int | None = None
     stored_limit: int | None = None
     padding: int = 0
+    servers: tuple[int, ...] | None = None
+    two_level: bool | None = None
 
     def __post_init__(self) -> None:
         if self.cards < 1:
             raise ConfigurationError(f"cards is {self.cards}; a plan needs at least one card")
+        if self.servers and len(self.servers) != self.cards:
+            raise ConfigurationError(
+                f"servers names the servers of {len(self.servers)} cards, but the plan has "
+                f"{self.cards}; name one for each"
+            )
 
     def resolved(self) -> Planner:
         """The same planner with all configured values filled in."""
@@ -134,7 +147,20 @@ class Planner:
             self.capacity,
             self.stored_limit,
             self.padding,
+            self.servers,
+            config.two_level() if self.two_level is None else self.two_level,
         )
+
+    def located(self) -> Planner:
+        """The same planner with the servers of its cards, as far as they are known here."""
+        if self.servers is not None:
+            return self
+        return dataclasses.replace(self, servers=servers_of(self.cards))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Cards in the order in which they get blocks of chunks; None for their own order."""
+        return server_order(self.servers) if self.servers else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         settled = self.resolved()
@@ -178,7 +204,7 @@ class Planner:
         dsk, keys
             As for calling the planner.
         """
-        settled = self.resolved()
+        settled = self.resolved().located()
         outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
         sizes = Sizes(dsk)
         graph = _materialise(dsk, outputs, sizes)
@@ -187,7 +213,9 @@ class Planner:
         grid = grids([*graph, *stored(graph)])
         assemblies = find_assemblies(graph, sizes)
         last = direct(assemblies, users, outputs, PIECES * self.cards)
-        owners = assign_owners(graph, users, grid, self.cards, located, assemblies, last.outputs)
+        owners = assign_owners(
+            graph, users, grid, self.cards, located, assemblies, last.outputs, settled.order
+        )
         trees = [
             tree
             for tree in find_trees(graph, users, outputs)
