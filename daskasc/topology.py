@@ -101,6 +101,54 @@ def server_order(servers: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(servers)), key=lambda card: (first[servers[card]], card)))
 
 
+class Levels:
+    """Who is together in a server, and who speaks for it: of cards, or of ranks of a group.
+
+    In a collective in two levels a server's *leader* gets what the others in its server have, and
+    sends what becomes of it to the owner. The leader has the place in its server that the owner
+    has in its own, so owners lead their own servers, and the work of leading spreads with that of
+    owning. The leaders of all servers are a *rail*::
+
+        server 0   [0   1   2   3]        owner 2: leaders 2 and 6, rail (2, 6)
+        server 1   [4   5   6   7]        owner 3: leaders 3 and 7, rail (3, 7)
+
+    Parameters
+    ----------
+    servers : sequence of int
+        Server of each member.
+    """
+
+    def __init__(self, servers: Sequence[int]) -> None:
+        self.servers = tuple(servers)
+        groups: dict[int, list[int]] = {}
+        for member, server in enumerate(self.servers):
+            groups.setdefault(server, []).append(member)
+        self._groups = {server: tuple(members) for server, members in groups.items()}
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several servers, and one of them has several members."""
+        return 1 < len(self._groups) < len(self.servers)
+
+    def mates(self, member: int) -> tuple[int, ...]:
+        """Members in the server of `member`, itself included."""
+        return self._groups[self.servers[member]]
+
+    def leader(self, member: int, owner: int) -> int:
+        """Leader of the server of `member` where `owner` gets the result."""
+        mates = self.mates(member)
+        return mates[self.mates(owner).index(owner) % len(mates)]
+
+    def rail(self, owner: int) -> tuple[int, ...]:
+        """Leaders of all servers, ascending."""
+        return tuple(sorted(self.leader(members[0], owner) for members in self._groups.values()))
+
+    def rails(self, member: int) -> list[tuple[int, ...]]:
+        """All rails that `member` is in, each once, in one order for all members."""
+        found = {self.rail(owner) for owner in range(len(self.servers))}
+        return sorted(rail for rail in found if member in rail)
+
+
 def middle(low: int, high: int) -> int:
     """Where the fixed binary tree splits ``range(low, high)``; the first half is the larger."""
     return low + (high - low + 1) // 2

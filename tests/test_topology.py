@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,7 +73,7 @@ def test_blocks_stay_in_one_server_first(servers, size):
     assert sorted(order) == list(range(len(servers)))
     owners = [order[block_owner(index, size, len(servers))] for index in range(size)]
     met = [servers[owner] for owner in owners]
-    changes = sum(a != b for a, b in zip(met, met[1:], strict=False))
+    changes = sum(a != b for a, b in itertools.pairwise(met))
     assert changes == len(set(met)) - 1
     counts = [owners.count(card) for card in range(len(servers))]
     assert max(counts) - min(counts) <= 1

@@ -20,7 +20,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from daskasc import config, topology
 from daskasc.collectives import _exchange, _group
 from daskasc.collectives._manifest import describe, same
+from daskasc.collectives._order import Order, RefusedError
 from daskasc.collectives._thread import CollectiveThread, StrictOrder
 from daskasc.errors import CollectiveError, CollectiveMismatchError
 
@@ -54,6 +55,8 @@ class WorkerPart:
     ----------
     log : deque of (epoch, seq, gang id)
         The latest collectives, in the order they ran.
+    methods : Counter
+        How many collectives went by which method.
     order : StrictOrder
         Stamped gangs whose turn has not come.
     exchange : callable
@@ -64,7 +67,8 @@ class WorkerPart:
         self.worker = worker
         self.thread = CollectiveThread()
         self.log: deque[tuple[int, int, str]] = deque(maxlen=10_000)
-        self.order: StrictOrder[tuple[_exchange.Order, asyncio.Future[dict[str, Any]]]]
+        self.methods: Counter[str] = Counter()
+        self.order: StrictOrder[tuple[Order, asyncio.Future[dict[str, Any]]]]
         self.order = StrictOrder()
         self.exchange = _exchange.run
         self._epoch = 0
@@ -117,6 +121,7 @@ class WorkerPart:
 
         backend = device.current()
         backend.activate_thread()
+        _group.choose_interface(get_address_host(self.worker.address), meeting.loopback)
         self._group = None
         group = _group.Group(meeting, backend)
         group.self_test()
@@ -148,7 +153,7 @@ class WorkerPart:
 
     async def run(self, order: dict[str, Any]) -> dict[str, Any]:
         """Run a gang when its turn comes."""
-        stamped = _exchange.Order(**order)
+        stamped = Order(**order)
         if stamped.epoch != self._epoch:
             message = f"epoch is {self._epoch}, the collective's {stamped.epoch}"
             return {"status": "broken", "message": message}
@@ -157,7 +162,7 @@ class WorkerPart:
             self.thread.submit(self._execute, due).add_done_callback(_forward(reply))
         return await answer
 
-    def _execute(self, order: _exchange.Order) -> dict[str, Any]:
+    def _execute(self, order: Order) -> dict[str, Any]:
         held = self._held.pop(order.hold, {})
         if self._broken is not None:
             return {"status": "broken", "message": self._broken}
@@ -169,13 +174,14 @@ class WorkerPart:
             result = self.exchange(group, order, partials)
         except CollectiveMismatchError as error:
             return {"status": "mismatch", "message": str(error)}
-        except _exchange.RefusedError as error:
+        except RefusedError as error:
             return {"status": "refused", "message": str(error)}
         except Exception as error:
             logger.warning("Collective %s failed: %r", order.gang, error)
             self._broken = f"{order.gang}: {type(error).__name__}: {error}"
             return {"status": "broken", "message": self._broken}
         self.log.append((order.epoch, order.seq, order.gang))
+        self.methods[result.method] += 1
         with self._lock:
             for card, value in result.values.items():
                 place = (order.gang, card)

@@ -53,7 +53,7 @@ from daskasc.planner._selections import Finder, layers_of, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
 from daskasc.planner._work import Estimate
-from daskasc.topology import server_order, servers_of
+from daskasc.topology import Levels, server_order, servers_of
 
 Graph = dict[Key, GraphNode]
 
@@ -292,7 +292,8 @@ class Planned:
     @functools.cached_property
     def estimate(self) -> Estimate:
         """What every task makes and needs."""
-        return Estimate(self.sizes, self.graph, topological(self.graph))
+        levels = Levels(self.planner.servers) if self.planner.servers else None
+        return Estimate(self.sizes, self.graph, topological(self.graph), levels)
 
     def bundled(self, results: Set[Key]) -> Planned:
         """The same plan with bundles, the largest that a card can hold.
@@ -354,7 +355,7 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
     by_name: defaultdict[Any, list[Tree]] = defaultdict(list)
     for tree in trees:
         by_name[tree.key[0] if isinstance(tree.key, tuple) else tree.key].append(tree)
-    rewrite = Rewrite()
+    rewrite = Rewrite(servers=planner.servers or () if planner.two_level else ())
     for group in by_name.values():
         group.sort(key=lambda tree: grid_position(tree.key) or ())
         for rank, tree in enumerate(group):

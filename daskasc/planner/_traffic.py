@@ -11,6 +11,7 @@ from dask._task_spec import Task
 from dask.typing import Key
 
 from daskasc.collectives import Cut, Gang, barrier
+from daskasc.topology import Levels
 
 if TYPE_CHECKING:
     from daskasc.planner._optimize import Planned
@@ -79,12 +80,31 @@ def _crossing(planned: Planned, gang: Gang) -> Moved:
         return _exchanged(planned, gang, servers)
     home = servers[gang.owner]
     sizes = [planned.estimate.size(partial).nbytes or 0 for partial in gang.partial_keys]
+    if gang.servers:
+        return _in_two_levels(planned, gang, sizes)
     moved = across = 0
     for card, size in zip(gang.members, sizes, strict=True):
         if card != gang.owner:
             moved += size
             across += size if servers[card] != home else 0
     return Moved(moved, across)
+
+
+def _in_two_levels(planned: Planned, gang: Gang, sizes: list[int]) -> Moved:
+    """All but the leaders' partials stay in their servers; each other server sends what it made."""
+    levels = Levels(_servers(planned))
+    near = sum(
+        size
+        for card, size in zip(gang.members, sizes, strict=True)
+        if levels.leader(card, gang.owner) != card
+    )
+    if gang.merge is not None:
+        made = planned.estimate.contributions(gang)
+    else:
+        made = dict.fromkeys(gang.servers, max(sizes))
+    home = gang.servers[gang.members.index(gang.owner)]
+    far = sum(size for server, size in made.items() if server != home)
+    return Moved(near + far, far)
 
 
 def _exchanged(planned: Planned, gang: Gang, servers: Sequence[int]) -> Moved:
