@@ -90,6 +90,11 @@ class Gang:
             raise ValueError(f"merge goes with op 'gather' and servers, not with {self.op!r}")
 
     @property
+    def badge(self) -> Badge:
+        """The gang for members that take no result."""
+        return Badge(self.id, self.owner, self.op)
+
+    @property
     def keepers(self) -> tuple[Hashable, ...]:
         """Keys of the tasks that keep partials until the collective is over."""
         settle = () if self.settle_key is None else (self.settle_key,)
@@ -127,6 +132,19 @@ def merged(merge: Merge, servers: Sequence[int], partials: Sequence[Any]) -> lis
         merge(server, [partials[index] for index in indices])
         for server, indices in by_server(servers).items()
     ]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """What a member has to know of its collective that takes no result.
+
+    A gang names tasks of all members; so a graph in which each task had it would grow with the
+    square of their number.
+    """
+
+    id: str
+    owner: int
+    op: str
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from distributed.utils import sync
 from distributed.worker import secede
 
 from daskasc.collectives._combining import combine_all
-from daskasc.collectives._gang import Gang, Stamp, Token, merged
+from daskasc.collectives._gang import Badge, Gang, Stamp, Token, merged
 from daskasc.collectives._manifest import describe
 from daskasc.collectives._parcels import Cut, unpack
 from daskasc.collectives._worker import part_of
 from daskasc.errors import CollectiveError
 
 
-def deposit(partial: Any, gang: Gang, card: int) -> Token:
+def deposit(partial: Any, gang: Badge | Gang, card: int) -> Token:
     """Say that the partial of `card` is there, and what it looks like.
 
     Raises
@@ -74,7 +74,7 @@ def barrier(gang: Gang, *tokens: Token) -> Stamp:
     return Stamp(answer["epoch"], answer["seq"])
 
 
-def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
+def collect(stamp: Stamp, partial: Any, gang: Badge | Gang, card: int) -> Any:
     """Take the result on the owner's card; None on all others, and on all cards of an exchange.
 
     `partial` is unused: the dependency keeps the partial alive until the collective is over.
@@ -88,6 +88,7 @@ def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
     """
     if card != gang.owner or gang.op == "exchange":
         return None
+    assert isinstance(gang, Gang)
     reduced, value = _taken(gang, stamp, None)
     if reduced:
         return value

@@ -154,16 +154,19 @@ class Rewrite:
         """
         stamp = TaskRef(gang.barrier_key)
         tokens = []
+        badge = gang.badge
         for card, partial in zip(gang.members, gang.partial_keys, strict=True):
             token = keys("deposit", card)
-            task = Task(token, deposit, TaskRef(partial), gang, card)
+            task = Task(token, deposit, TaskRef(partial), badge, card)
             tokens.append(TaskRef(self.add(token, card, task, gang.id)))
         task = Task(gang.barrier_key, barrier, gang, *tokens)
         self.add(gang.barrier_key, gang.owner, task, gang.id)
         for card, partial, key in zip(
             gang.members, gang.partial_keys, gang.collect_keys, strict=True
         ):
-            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
+            takes = card == gang.owner and gang.op != "exchange"
+            known = gang if takes else badge
+            task = Task(key, collect, stamp, TaskRef(partial), known, card)
             self.add(key, card, task, gang.id)
 
 

@@ -121,7 +121,9 @@ class Estimate:
 
     def _collected(self, node: Task, work: Work) -> Work:
         """The owner of a collective gets what all members brought in, the others nothing."""
-        gang: Gang = node.args[2]
+        barrier = self._graph[node.args[0].key]
+        assert isinstance(barrier, Task)
+        gang: Gang = barrier.args[0]
         card: int = node.args[3]
         if gang.op == "exchange":
             return Work(Size(0))
