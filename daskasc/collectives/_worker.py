@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import threading
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -151,9 +152,9 @@ class WorkerPart:
             held[key] = value
         return {"status": "OK"}
 
-    async def run(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Run a gang when its turn comes."""
-        stamped = Order(**order)
+    async def run(self, order: bytes) -> dict[str, Any]:
+        """Run a gang when its turn comes; `order` is pickled, once for all members."""
+        stamped = Order(**pickle.loads(order))
         if stamped.epoch != self._epoch:
             message = f"epoch is {self._epoch}, the collective's {stamped.epoch}"
             return {"status": "broken", "message": message}
