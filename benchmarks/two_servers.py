@@ -36,6 +36,7 @@ from _measure import Result, check, header, medians, parser, ratio, row, write
 from _namespaces import NotPermittedError, link_bytes, two_servers
 from _roles import PORT, chunk, chunk_on_card
 
+import daskasc
 from daskasc import Planner, SchedulerPlanner, plan
 
 CARDS = 4
@@ -67,6 +68,10 @@ WORKLOADS: dict[str, tuple[str, Work, Callable[[np.ndarray], np.ndarray]]] = {
     "x.std(0)": ("f4", lambda x, n: x.std(axis=0), lambda x: x.std(axis=0, dtype="f8")),
     "rechunk": ("f4", lambda x, n: x.rechunk((-1, max(1, n // 8), n)), lambda x: x),
 }
+
+
+# outputs that the other server may send: of a deviation sums in float32 and squares in float64
+MOST = {"x.max(0)": 1.1, "x.sum(0), integers": 1.1, "x.mean(0)": 1.1, "x.std(0)": 3.1}
 
 
 def settings(variant: str) -> dict[str, Any]:
@@ -197,7 +202,10 @@ def run(chunks: int, side: int, repeats: int, rate: str, names: list[str]) -> li
         if servers.limited:
             print(f"The link is not slowed down: {servers.limited}")
         host = servers.addresses[0]
-        role = [sys.executable, str(here / "_roles.py")]
+        # also where the package is not installed
+        root = str(Path(daskasc.__file__).parents[1])
+        python = ["env", f"PYTHONPATH={root}", sys.executable]
+        role = [*python, str(here / "_roles.py")]
         servers.start(0, [*role, "scheduler", host, str(CARDS)])
         for card in range(CARDS):
             server = card * 2 // CARDS
@@ -205,7 +213,7 @@ def run(chunks: int, side: int, repeats: int, rate: str, names: list[str]) -> li
             servers.start(server, [*role, "worker", own, host, str(card), f"{folder}/{card}"])
         target = Path(folder) / "results.json"
         what = [host, servers.links[0], str(chunks), str(side), str(repeats), str(target)]
-        script = [sys.executable, str(here / "two_servers.py"), "--client"]
+        script = [*python, str(here / "two_servers.py"), "--client"]
         client = servers.start(0, [*script, *what, *names])
         try:
             status: int | None = client.wait(LIMIT * len(names))
@@ -263,15 +271,14 @@ def main(arguments: list[str] | None = None) -> None:
     print()
     control = {one.variant: one.more["bytes_between_servers"] for one in found[: len(VARIANTS)]}
     for one in found:
-        if one.variant != "two levels" or one.workload in ("tiny", "rechunk"):
+        if one.variant != "two levels" or one.workload not in MOST:
             continue
         crossed = one.more["bytes_between_servers"]
         if chosen.only[0] == "tiny":
             crossed -= control["two levels"]
         times = crossed / one.more["output_bytes"]
-        check(
-            f"{one.workload} sends about one output a server", times < 1.5, f"{times:.2f} outputs"
-        )
+        most = MOST[one.workload]
+        check(f"{one.workload} sends at most {most} outputs", times <= most, f"{times:.2f}")
 
 
 if __name__ == "__main__":
