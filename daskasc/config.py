@@ -200,6 +200,24 @@ def reproducible() -> bool:
     return _boolean("collectives.reproducible")
 
 
+def two_level() -> bool:
+    """Whether collectives over several servers combine within each server first."""
+    return _boolean("collectives.two-level")
+
+
+def node() -> str | None:
+    """Name of the server that this worker runs on; None where its address tells."""
+    value = dask.config.get("daskasc.topology.node")
+    if isinstance(value, str) and value:
+        return None if value == "auto" else value
+    # environment variables arrive as numbers where they look so
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ConfigurationError(
+        f"daskasc.topology.node is {value!r}; allowed: a name, or auto for the worker's host"
+    )
+
+
 def rejoin_timeout() -> float:
     """Seconds that a lost card has to come back before others take over its chunks."""
     return _seconds("placement.rejoin-timeout")

@@ -15,6 +15,8 @@ was given, it is then re-owned like a lost one; where it was learnt from the wor
 made for another cluster, and it is abandoned. An abandoned card that is asked for again starts a
 new deadline, so every wait ends.
 
+Workers are in servers. A card is re-owned by a worker of its own server, if one is left there.
+
 Invariants: a host is the address of a live worker; a card has a deadline only while it has no host.
 This module knows no Dask: time comes in as an argument, addresses are opaque strings.
 """
@@ -48,6 +50,7 @@ class CardMap:
         self._given = cards
         self._patience = patience
         self._homes: dict[int, str] = {}
+        self._servers: dict[int, str] = {}  # of the home, also after it was lost
         self._hosts: dict[int, str] = {}
         self._deadlines: dict[int, float] = {}
         self._seen = 0
@@ -89,13 +92,29 @@ class CardMap:
         """Earliest time at which :meth:`expire` has something to do."""
         return min(self._deadlines.values(), default=None)
 
-    def joined(self, name: object, address: str) -> Changes:
+    def servers(self) -> tuple[int, ...]:
+        """Server of each card, numbered by their lowest cards; empty until all are known."""
+        names = [self._servers.get(card) for card in range(self.cards)]
+        if None in names:
+            return ()
+        numbers: dict[str | None, int] = {}
+        return tuple(numbers.setdefault(name, len(numbers)) for name in names)
+
+    def server_of(self, address: str) -> str | None:
+        """Server of the worker at `address`; None for a worker without a card of its own."""
+        for card, home in self._homes.items():
+            if home == address:
+                return self._servers[card]
+        return None
+
+    def joined(self, name: object, address: str, server: str = "") -> Changes:
         """A worker arrived; it gets its card, wherever that was served meanwhile."""
         card = self.card_of(name)
         if card is None or (self._given is not None and card >= self._given):
             return Changes()
         self._seen = max(self._seen, card + 1)
         self._homes[card] = address
+        self._servers[card] = server
         self._hosts[card] = address
         self._deadlines.pop(card, None)
         return Changes(moved=frozenset({card}))
@@ -124,7 +143,8 @@ class CardMap:
         for card in due:
             del self._deadlines[card]
             if self._homes and self.known(card):
-                keepers = [self._homes[c] for c in sorted(self._homes)]
+                near = [c for c in self._homes if self._servers[c] == self._servers.get(card)]
+                keepers = [self._homes[c] for c in sorted(near or self._homes)]
                 self._hosts[card] = keepers[self._turn % len(keepers)]
                 self._turn += 1
                 moved.add(card)

@@ -186,6 +186,7 @@ class GroupKeeper:
             return f"worker {members[0]} could not host the store: {error!r}"
         if store["status"] != "OK":
             return str(store["message"])
+        servers = self._servers(members)
         local = all("127.0.0.1" in a or "[::1]" in a for a in members)
         calls = [
             asyncio.ensure_future(
@@ -200,6 +201,7 @@ class GroupKeeper:
                     port=store["port"],
                     timeout=self.timeout,
                     loopback=local,
+                    servers=servers,
                 )
             )
             for rank, address in enumerate(members)
@@ -217,6 +219,15 @@ class GroupKeeper:
         # Those that waited for a lost peer may sit inside a collective of the self-test.
         self.book.enter(a for a in members if a in self.scheduler.workers)
         return "; ".join(problems)
+
+    def _servers(self, members: tuple[str, ...]) -> tuple[int, ...]:
+        """Server of each rank; empty where all are in one, or where that is not known."""
+        found = placement_of(self.scheduler).map
+        names = [found.server_of(address) for address in members]
+        if None in names or len(set(names)) == 1:
+            return ()
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        return tuple(numbers[name] for name in names)
 
     async def _restart_entered(self) -> None:
         if not self.book.entered:

@@ -43,6 +43,8 @@ class GangPlan:
     collect_keys: tuple[Hashable, ...]
     receive_keys: tuple[Hashable | None, ...] = ()
     settle_key: Hashable | None = None
+    servers: tuple[int, ...] = ()
+    merge: bytes | None = None
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> GangPlan:
@@ -57,6 +59,8 @@ class GangPlan:
             collect_keys=tuple(message["collect_keys"]),
             receive_keys=tuple(message.get("receive_keys", ())),
             settle_key=message.get("settle_key"),
+            servers=tuple(message.get("servers", ())),
+            merge=message.get("merge"),
         )
 
     @property
@@ -100,6 +104,8 @@ def order_of(
         "sources": [ranks[sources[card]] for card in plan.members],
         "owner": ranks[hosts[plan.owner]],
         "targets": [ranks[hosts[card]] if card in takers else -1 for card in plan.members],
+        "servers": plan.servers,
+        "merge": plan.merge,
     }
 
 

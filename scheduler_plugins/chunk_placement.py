@@ -13,7 +13,9 @@ decisions to the scheduler:
 - a timer lets the deadline of a missing card pass: its tasks go to the workers left or, where
   nobody can take over, fail with :class:`~daskasc.errors.PlacementError`. No task waits for ever.
 
-Plans ask this plugin where the chunks of persisted arrays lie (:func:`daskasc.topology.residence`).
+Plans ask this plugin where the chunks of persisted arrays lie (:func:`daskasc.topology.residence`)
+and which server each card is in (:func:`daskasc.topology.servers_of`). A worker's server is what it
+says itself (``daskasc.topology.node``), or else the host of its address.
 Chunks are let in a few at a time, see :mod:`scheduler_plugins._window`; after the death of a worker
 its tasks one at a time, see :mod:`scheduler_plugins._suspects`.
 
@@ -42,7 +44,7 @@ from scheduler_plugins._throttle import Throttle
 from scheduler_plugins._window import Window
 
 if TYPE_CHECKING:
-    from distributed.scheduler import Scheduler, TaskState
+    from distributed.scheduler import Scheduler, TaskState, WorkerState
 
 NAME = "daskasc-placement"
 
@@ -70,8 +72,9 @@ class ChunkPlacement(SchedulerPlugin):
         self._scheduler = scheduler
         if self.map.fixed:
             topology.add_residence(self.map.cards, self._residence)
+            topology.add_survey(self.map.cards, self.map.servers)
         for address, worker in scheduler.workers.items():
-            self.map.joined(worker.name, address)
+            self.map.joined(worker.name, address, server_name(worker))
 
     async def before_close(self) -> None:
         """Cancel the timers."""
@@ -79,6 +82,7 @@ class ChunkPlacement(SchedulerPlugin):
         self._throttle.clear()
         self._suspects.clear()
         topology.remove_residence(self._residence)
+        topology.remove_survey(self.map.servers)
 
     async def close(self) -> None:
         """Cancel the timers."""
@@ -190,7 +194,8 @@ class ChunkPlacement(SchedulerPlugin):
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Give an arriving worker its card. The scheduler then fetches waiting tasks itself."""
-        self._apply(self.map.joined(scheduler.workers[worker].name, worker), "joined")
+        state = scheduler.workers[worker]
+        self._apply(self.map.joined(state.name, worker, server_name(state)), "joined")
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
         """Start the deadline of the cards that a lost worker served."""
@@ -312,6 +317,11 @@ class ChunkPlacement(SchedulerPlugin):
 
     def _expire(self) -> None:
         self._apply(self.map.expire(time.monotonic()), "expired")
+
+
+def server_name(worker: WorkerState) -> str:
+    """Server that a worker runs on."""
+    return str(worker.extra.get(topology.NODE) or worker.host)
 
 
 def _card_of(task: TaskState) -> int | None:

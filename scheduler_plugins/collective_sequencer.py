@@ -25,6 +25,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
@@ -414,12 +415,14 @@ class CollectiveSequencer(SchedulerPlugin):
     ) -> list[dict[str, Any]]:
         """Tell all workers of the group to run a gang; fails as a whole with the epoch."""
         plan = drive.plan
-        order = {
+        told = {
             **order_of(plan, epoch, sources, hosts),
             "seq": seq,
             "hold": drive.hold,
             "manifests": drive.manifests,
         }
+        # once for all: it names every member, so to write it anew for each would be quadratic
+        order = pickle.dumps(told, protocol=4)
         calls = {
             asyncio.ensure_future(self._scheduler.rpc(a).daskasc_collective_run(order=order)): a
             for a in epoch.members

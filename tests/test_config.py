@@ -78,6 +78,8 @@ def test_readers_return_the_defaults():
     assert config.collective_retries() == 3
     assert config.reproducible() is True
     assert config.rejoin_timeout() == 60
+    assert config.two_level() is True
+    assert config.node() is None
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,9 @@ def test_readers_return_the_defaults():
         ("host-conversion", "maybe", config.host_conversion),
         ("fallback", True, config.fallback),
         ("promotion", None, config.promotion),
+        ("topology.node", "", config.node),
+        ("topology.node", None, config.node),
+        ("collectives.two-level", "yes", config.two_level),
         ("memory.staging", "many", config.staging_bytes),
         ("planner.enabled", "yes", config.planner_enabled),
         ("planner.fan-in", 6, config.planner_fan_in),

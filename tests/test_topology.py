@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,3 +65,48 @@ def test_residences_belong_to_a_number_of_cards():
     finally:
         topology._residences.clear()
     assert found == [1, 0, None, None, None, 1]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=24), st.integers(1, 300))
+def test_blocks_stay_in_one_server_first(servers, size):
+    order = topology.server_order(servers)
+    assert sorted(order) == list(range(len(servers)))
+    owners = [order[block_owner(index, size, len(servers))] for index in range(size)]
+    met = [servers[owner] for owner in owners]
+    changes = sum(a != b for a, b in itertools.pairwise(met))
+    assert changes == len(set(met)) - 1
+    counts = [owners.count(card) for card in range(len(servers))]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_order_of_cards_that_are_in_turn_already():
+    assert topology.even_servers(8, 2) == (0, 0, 0, 0, 1, 1, 1, 1)
+    assert topology.even_servers(5, 2) == (0, 0, 0, 1, 1)
+    assert topology.server_order((0, 0, 1, 1)) == (0, 1, 2, 3)
+    assert topology.server_order((7, 3, 7, 3)) == (0, 2, 1, 3)
+    block = topology.Placement("block", (8,))
+    owners = [block.owner((i,), 4, (0, 2, 1, 3)) for i in range(8)]
+    assert owners == [0, 0, 2, 2, 1, 1, 3, 3]
+    for servers in (0, 5):
+        with pytest.raises(ConfigurationError, match=f"{servers} servers for 4 cards"):
+            topology.even_servers(4, servers)
+
+
+def test_surveys_belong_to_a_number_of_cards():
+    def first():
+        return (0, 0, 1, 1)
+
+    def unfinished():
+        return ()
+
+    assert topology.servers_of(4) == ()
+    topology.add_survey(4, unfinished)
+    topology.add_survey(4, first)
+    try:
+        assert topology.servers_of(4) == (0, 0, 1, 1)
+        assert topology.servers_of(2) == ()
+    finally:
+        topology.remove_survey(first)
+        topology.remove_survey(unfinished)
+    topology.remove_survey(first)
+    assert topology.servers_of(4) == ()

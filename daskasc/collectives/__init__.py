@@ -7,10 +7,10 @@ around a :class:`Gang`, of an exchange :func:`settle` and :func:`receive` tasks 
 names from graphs.
 """
 
-from daskasc.collectives._gang import Gang, Stamp, Token
+from daskasc.collectives._gang import Gang, Stamp, Token, by_server
 from daskasc.collectives._parcels import Cut, Part, join, pack
 from daskasc.collectives._tasks import barrier, collect, deposit, receive, settle
-from daskasc.collectives._views import executed, stats
+from daskasc.collectives._views import executed, methods, stats
 from daskasc.collectives._worker import CollectivesPlugin, install
 
 __all__ = [
@@ -21,11 +21,13 @@ __all__ = [
     "Stamp",
     "Token",
     "barrier",
+    "by_server",
     "collect",
     "deposit",
     "executed",
     "install",
     "join",
+    "methods",
     "pack",
     "receive",
     "settle",

@@ -22,8 +22,8 @@ from daskasc.errors import CollectiveError
 if TYPE_CHECKING:
     import torch
 
-    from daskasc.collectives._exchange import Order
     from daskasc.collectives._group import Group
+    from daskasc.collectives._order import Order
 
 
 class AllToAll:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from distributed.protocol import pickle
+
+Merge = Callable[[int, list[Any]], Any]
 
 OPERATIONS = ("gather", "exchange", "sum", "prod", "min", "max")
 
@@ -38,6 +42,12 @@ class Gang:
         that take nothing.
     settle_key : Hashable, optional
         Of ``"exchange"``: key of the task that joins the collect tasks.
+    servers : tuple of int
+        Server of each member, where the collective may go in two levels: within each server first.
+    merge : callable, optional
+        Of ``"gather"`` with `servers`: ``merge(server, partials)`` makes one contribution out of
+        those of a server's members. The result is the list of the servers' contributions then,
+        in ascending order of the servers, whoever has merged them.
     """
 
     id: str
@@ -50,6 +60,8 @@ class Gang:
     cards: int
     receive_keys: tuple[Hashable | None, ...] = ()
     settle_key: Hashable | None = None
+    servers: tuple[int, ...] = ()
+    merge: Merge | None = None
 
     def __post_init__(self) -> None:
         if self.op not in OPERATIONS:
@@ -69,6 +81,19 @@ class Gang:
                 "keys; give one a member for an exchange, none for all else"
             )
 
+        if len(self.servers) not in (0, len(self.members)):
+            raise ValueError(
+                f"{len(self.members)} members have {len(self.servers)} servers; give one a member, "
+                "or none"
+            )
+        if self.merge is not None and (self.op != "gather" or not self.servers):
+            raise ValueError(f"merge goes with op 'gather' and servers, not with {self.op!r}")
+
+    @property
+    def badge(self) -> Badge:
+        """The gang for members that take no result."""
+        return Badge(self.id, self.owner, self.op)
+
     @property
     def keepers(self) -> tuple[Hashable, ...]:
         """Keys of the tasks that keep partials until the collective is over."""
@@ -87,7 +112,39 @@ class Gang:
             "collect_keys": self.collect_keys,
             "receive_keys": self.receive_keys,
             "settle_key": self.settle_key,
+            "servers": self.servers,
+            # opaque to the scheduler, which may lack the function's module
+            "merge": None if self.merge is None else pickle.dumps(self.merge),
         }
+
+
+def by_server(servers: Sequence[int]) -> dict[int, list[int]]:
+    """Indices of the members of each server, servers ascending."""
+    found: dict[int, list[int]] = {server: [] for server in sorted(set(servers))}
+    for index, server in enumerate(servers):
+        found[server].append(index)
+    return found
+
+
+def merged(merge: Merge, servers: Sequence[int], partials: Sequence[Any]) -> list[Any]:
+    """Contributions of all servers, from the partials of all members."""
+    return [
+        merge(server, [partials[index] for index in indices])
+        for server, indices in by_server(servers).items()
+    ]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """What a member has to know of its collective that takes no result.
+
+    A gang names tasks of all members; so a graph in which each task had it would grow with the
+    square of their number.
+    """
+
+    id: str
+    owner: int
+    op: str
 
 
 @dataclass(frozen=True)

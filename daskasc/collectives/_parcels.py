@@ -39,11 +39,14 @@ class Cut:
         What a card sends to each member, or what it gets from each.
     nbytes, own : int
         Planned bytes of all parts; of those that stay on the card.
+    sizes : tuple of int
+        Planned bytes for each member, or from each.
     """
 
     rows: tuple[tuple[Part, ...], ...]
     nbytes: int
     own: int
+    sizes: tuple[int, ...] = ()
 
 
 def _shape_of(part: Part, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

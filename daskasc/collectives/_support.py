@@ -13,6 +13,9 @@ from daskasc.device import collectives
 
 EXACT = frozenset({"bool", "int8", "uint8", "int16", "int32", "int64"})
 
+# in which the order of operations does not matter, whether a library carries them or not
+ANY_ORDER = EXACT | {"uint16", "uint32", "uint64"}
+
 _FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 _NOT_LEFT = {"gloo": frozenset({"float16", "bfloat16"}), "hccl": frozenset({"uint8"})}
 

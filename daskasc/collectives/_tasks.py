@@ -10,37 +10,21 @@ lost can be had again only if all bring in their partials again.
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from distributed import Reschedule, get_worker
 from distributed.utils import sync
 from distributed.worker import secede
 
-from daskasc.collectives._gang import Gang, Stamp, Token
-from daskasc.collectives._manifest import describe, flatten, is_device_array, unflatten
+from daskasc.collectives._combining import combine_all
+from daskasc.collectives._gang import Badge, Gang, Stamp, Token, merged
+from daskasc.collectives._manifest import describe
 from daskasc.collectives._parcels import Cut, unpack
 from daskasc.collectives._worker import part_of
 from daskasc.errors import CollectiveError
 
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
-}
-_COMBINE_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": operator.add,
-    "prod": operator.mul,
-    "min": min,
-    "max": max,
-}
 
-
-def deposit(partial: Any, gang: Gang, card: int) -> Token:
+def deposit(partial: Any, gang: Badge | Gang, card: int) -> Token:
     """Say that the partial of `card` is there, and what it looks like.
 
     Raises
@@ -90,7 +74,7 @@ def barrier(gang: Gang, *tokens: Token) -> Stamp:
     return Stamp(answer["epoch"], answer["seq"])
 
 
-def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
+def collect(stamp: Stamp, partial: Any, gang: Badge | Gang, card: int) -> Any:
     """Take the result on the owner's card; None on all others, and on all cards of an exchange.
 
     `partial` is unused: the dependency keeps the partial alive until the collective is over.
@@ -104,10 +88,13 @@ def collect(stamp: Stamp, partial: Any, gang: Gang, card: int) -> Any:
     """
     if card != gang.owner or gang.op == "exchange":
         return None
+    assert isinstance(gang, Gang)
     reduced, value = _taken(gang, stamp, None)
-    if reduced or gang.op == "gather":
+    if reduced:
         return value
-    return functools.reduce(functools.partial(combine, gang.op), value)
+    if gang.op == "gather":
+        return value if gang.merge is None else merged(gang.merge, gang.servers, value)
+    return combine_all(gang.op, value)
 
 
 def settle(*collected: None) -> None:
@@ -157,19 +144,3 @@ def _taken(gang: Gang, stamp: Stamp, card: int | None) -> tuple[bool, Any]:
             raise Reschedule
         raise CollectiveError(f"collective {gang.id}: {answer['message']}")
     return found
-
-
-def combine(op: str, left: Any, right: Any) -> Any:
-    """Reduce two partials of one structure leaf by leaf; called in the order of the cards."""
-    skeleton, lefts = flatten(left)
-    _, rights = flatten(right)
-    return unflatten(skeleton, [_leaf(op, a, b) for a, b in zip(lefts, rights, strict=True)])
-
-
-def _leaf(op: str, left: Any, right: Any) -> Any:
-    if left is None and right is None:
-        return None
-    array = any(
-        is_device_array(x) or isinstance(x, (np.ndarray, np.generic)) for x in (left, right)
-    )
-    return (_COMBINE if array else _COMBINE_PYTHON)[op](left, right)

@@ -15,6 +15,11 @@ def executed(dask_worker: Worker) -> list[tuple[int, int, str]]:
     return list(part_of(dask_worker).log)
 
 
+def methods(dask_worker: Worker) -> dict[str, int]:
+    """How many collectives of a worker went by which method."""
+    return dict(part_of(dask_worker).methods)
+
+
 def stats(dask_scheduler: Scheduler) -> dict[str, Any]:
     """Counters and log of the scheduler's sequencer."""
     found: dict[str, Any] = dask_scheduler.plugins["daskasc-sequencer"].stats()

@@ -19,16 +19,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from distributed.comm import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from daskasc import config, topology
 from daskasc.collectives import _exchange, _group
 from daskasc.collectives._manifest import describe, same
+from daskasc.collectives._order import Order, RefusedError
 from daskasc.collectives._thread import CollectiveThread, StrictOrder
 from daskasc.errors import CollectiveError, CollectiveMismatchError
 
@@ -53,6 +56,8 @@ class WorkerPart:
     ----------
     log : deque of (epoch, seq, gang id)
         The latest collectives, in the order they ran.
+    methods : Counter
+        How many collectives went by which method.
     order : StrictOrder
         Stamped gangs whose turn has not come.
     exchange : callable
@@ -63,7 +68,8 @@ class WorkerPart:
         self.worker = worker
         self.thread = CollectiveThread()
         self.log: deque[tuple[int, int, str]] = deque(maxlen=10_000)
-        self.order: StrictOrder[tuple[_exchange.Order, asyncio.Future[dict[str, Any]]]]
+        self.methods: Counter[str] = Counter()
+        self.order: StrictOrder[tuple[Order, asyncio.Future[dict[str, Any]]]]
         self.order = StrictOrder()
         self.exchange = _exchange.run
         self._epoch = 0
@@ -116,6 +122,7 @@ class WorkerPart:
 
         backend = device.current()
         backend.activate_thread()
+        _group.choose_interface(get_address_host(self.worker.address), meeting.loopback)
         self._group = None
         group = _group.Group(meeting, backend)
         group.self_test()
@@ -145,9 +152,9 @@ class WorkerPart:
             held[key] = value
         return {"status": "OK"}
 
-    async def run(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Run a gang when its turn comes."""
-        stamped = _exchange.Order(**order)
+    async def run(self, order: bytes) -> dict[str, Any]:
+        """Run a gang when its turn comes; `order` is pickled, once for all members."""
+        stamped = Order(**pickle.loads(order))
         if stamped.epoch != self._epoch:
             message = f"epoch is {self._epoch}, the collective's {stamped.epoch}"
             return {"status": "broken", "message": message}
@@ -156,7 +163,7 @@ class WorkerPart:
             self.thread.submit(self._execute, due).add_done_callback(_forward(reply))
         return await answer
 
-    def _execute(self, order: _exchange.Order) -> dict[str, Any]:
+    def _execute(self, order: Order) -> dict[str, Any]:
         held = self._held.pop(order.hold, {})
         if self._broken is not None:
             return {"status": "broken", "message": self._broken}
@@ -168,13 +175,14 @@ class WorkerPart:
             result = self.exchange(group, order, partials)
         except CollectiveMismatchError as error:
             return {"status": "mismatch", "message": str(error)}
-        except _exchange.RefusedError as error:
+        except RefusedError as error:
             return {"status": "refused", "message": str(error)}
         except Exception as error:
             logger.warning("Collective %s failed: %r", order.gang, error)
             self._broken = f"{order.gang}: {type(error).__name__}: {error}"
             return {"status": "broken", "message": self._broken}
         self.log.append((order.epoch, order.seq, order.gang))
+        self.methods[result.method] += 1
         with self._lock:
             for card, value in result.values.items():
                 place = (order.gang, card)
@@ -261,6 +269,8 @@ def install(worker: Worker) -> WorkerPart:
     part: WorkerPart | None = worker.extensions.get(NAME)
     if part is None:
         part = worker.extensions[NAME] = WorkerPart(worker)
+        if (node := config.node()) is not None:
+            worker.startup_information[topology.NODE] = lambda _: node
     return part
 
 

@@ -2,7 +2,8 @@
 
 Floating-point addition is not associative, so the order decides the bits. Here the order is that
 of one binary tree over the leaves of a reduction, whichever card holds them: a card computes the
-tree nodes that lie wholly on it, the owner of the result computes the rest. The result is the same
+tree nodes that lie wholly on it, a server those that lie wholly in it, the owner of the result
+computes the rest. The result is the same
 for any number of cards and any timing.
 
 A *shape* is such a tree with its leaves numbered: ``((0, 1), 2)`` combines values 0 and 1, then
@@ -11,7 +12,8 @@ the outcome with value 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 # Shape: an int, or a pair of shapes
@@ -59,6 +61,52 @@ def gather_merged(merge: Function, depth: int, *values: Any) -> list[Any]:
     It is called for one partial too: partials may differ in dtype until they are merged.
     """
     return [merge(nest(list(values), depth))]
+
+
+@dataclass(frozen=True)
+class ServerMerge:
+    """What the cards of one server contribute together: the tree nodes that lie wholly in it.
+
+    These are nodes of the same tree, combined by the same function, so the result has the same bits
+    whether a server combines them or the owner of the result does.
+
+    Attributes
+    ----------
+    combine : callable
+        Dask's function that combines partials.
+    depth : int
+        Number of reduced axes.
+    pieces : mapping of int to sequence of (Shape, sequence of (int, int))
+        For each server its nodes in leaf order: a tree over nodes of single cards, and for each of
+        these which member of the server contributed it, and as its how manieth.
+    grows : bool
+        Whether a combined partial may be larger than one of those that it is made of.
+    """
+
+    combine: Function
+    depth: int
+    pieces: Mapping[int, Sequence[tuple[Shape, Sequence[tuple[int, int]]]]]
+    grows: bool = False
+
+    def size(self, server: int, sizes: Sequence[int]) -> int:
+        """Bytes of what a server contributes, from those of its members' contributions."""
+        pieces = self.pieces[server]
+        whole = sum(sizes)
+        if self.grows:
+            return whole
+        nodes = [0] * len(sizes)
+        for _, places in pieces:
+            for member, _ in places:
+                nodes[member] += 1
+        largest = max(-(-size // max(1, count)) for size, count in zip(sizes, nodes, strict=True))
+        return min(whole, largest * len(pieces))
+
+    def __call__(self, server: int, contributions: Sequence[Sequence[Any]]) -> list[Any]:
+        """Nodes of a server out of the nodes of its members."""
+        return [
+            fold(self.combine, self.depth, shape, [contributions[m][i] for m, i in places])
+            for shape, places in self.pieces[server]
+        ]
 
 
 def finish_local(aggregate: Function, depth: int, value: Any) -> Any:

@@ -11,6 +11,9 @@
       collect 0                collect 1         the owner gets the result, others None
             +-- finish (old key)                 aggregate
 
+With several servers, the collective goes in two levels: what the cards of a server contribute is
+combined in it, along the same tree (:class:`~daskasc.planner._combine.ServerMerge`).
+
 A reduction whose leaves all lie on one card has no collective. ``collect`` depends on its card's
 partial, so that dask keeps the partial until the collective is over, and recomputes by lineage
 what a lost card held.
@@ -28,6 +31,7 @@ from dask.typing import Key
 
 from daskasc.collectives import Gang, barrier, collect, deposit
 from daskasc.planner._combine import (
+    ServerMerge,
     Shape,
     combine_node,
     finish_gathered,
@@ -57,6 +61,8 @@ class Rewrite:
         Tasks that have what was gathered over cards; what uses them comes in a later phase.
     chunks : set
         Tasks that make chunks of an array, unlike steps of a reduction.
+    servers : tuple of int
+        Server of each card, where collectives go in two levels; empty where they do not.
     """
 
     tasks: dict[Key, GraphNode] = field(default_factory=dict)
@@ -64,6 +70,7 @@ class Rewrite:
     gangs: dict[Key, str] = field(default_factory=dict)
     results: set[Key] = field(default_factory=set)
     chunks: set[Key] = field(default_factory=set)
+    servers: tuple[int, ...] = ()
 
     def add(self, key: Key, owner: int, task: GraphNode, gang: str | None = None) -> Key:
         """Add a task and return its key."""
@@ -81,6 +88,7 @@ class Rewrite:
         owner: int,
         cards: int,
         partials: Mapping[int, tuple[Any, ...]],
+        merge: ServerMerge | None = None,
     ) -> tuple[TaskRef, list[TaskRef]]:
         """Add the tasks of one collective.
 
@@ -98,6 +106,8 @@ class Rewrite:
             Number of cards of the plan.
         partials : mapping of int to tuple
             For each member, ascending, the function that makes its partial, and the arguments.
+        merge : ServerMerge, optional
+            Of ``"gather"``: how servers combine what their members gather.
 
         Returns
         -------
@@ -117,6 +127,8 @@ class Rewrite:
             barrier_key=keys("barrier"),
             collect_keys=tuple(keys("collect", card) for card in members),
             cards=cards,
+            servers=self.servers_of(members) if merge is not None or op != "gather" else (),
+            merge=merge,
         )
         for card, partial in zip(members, gang.partial_keys, strict=True):
             self.add(partial, card, Task(partial, *partials[card]), name)
@@ -124,6 +136,11 @@ class Rewrite:
         collected = dict(zip(members, map(TaskRef, gang.collect_keys), strict=True))
         result = collected.pop(owner)
         return result, list(collected.values())
+
+    def servers_of(self, members: Sequence[int]) -> tuple[int, ...]:
+        """Server of each member; empty where combining within servers would gain nothing."""
+        found = tuple(self.servers[card] for card in members) if self.servers else ()
+        return found if 1 < len(set(found)) < len(found) else ()
 
     def add_gang(self, gang: Gang, keys: Callable[..., Key]) -> None:
         """Add the tasks of a collective between its partials and its results.
@@ -137,16 +154,19 @@ class Rewrite:
         """
         stamp = TaskRef(gang.barrier_key)
         tokens = []
+        badge = gang.badge
         for card, partial in zip(gang.members, gang.partial_keys, strict=True):
             token = keys("deposit", card)
-            task = Task(token, deposit, TaskRef(partial), gang, card)
+            task = Task(token, deposit, TaskRef(partial), badge, card)
             tokens.append(TaskRef(self.add(token, card, task, gang.id)))
         task = Task(gang.barrier_key, barrier, gang, *tokens)
         self.add(gang.barrier_key, gang.owner, task, gang.id)
         for card, partial, key in zip(
             gang.members, gang.partial_keys, gang.collect_keys, strict=True
         ):
-            task = Task(key, collect, stamp, TaskRef(partial), gang, card)
+            takes = card == gang.owner and gang.op != "exchange"
+            known = gang if takes else badge
+            task = Task(key, collect, stamp, TaskRef(partial), known, card)
             self.add(key, card, task, gang.id)
 
 
@@ -264,6 +284,8 @@ class TreeWriter:
         own: dict[int, list[int]] = {card: [] for card in members}
         for index, span in enumerate(spans):
             own[self.leaf_owners[span.start]].append(index)
+        servers = self.rewrite.servers_of(members) if self.collective == "gather" else ()
+        merge, parts = self._merge(servers, members, spans, own) if servers else (None, [])
         partials: dict[int, tuple[Any, ...]] = {}
         for card in members:
             inputs = [TaskRef(nodes[index]) for index in own[card]]
@@ -275,16 +297,22 @@ class TreeWriter:
                 partials[card] = (gather, self.combine, self.depth, *inputs)
         name = f"{self.tree.step.row.name}-{self.token}"
         result, others = rewrite.exchange(
-            self._key, name, self.collective, owner, self.cards, partials
+            self._key, name, self.collective, owner, self.cards, partials, merge
         )
         aggregate = self.tree.step.aggregate_function()
         key = self.tree.key
         if self.collective == "gather":
-            places = [
-                (member, own[card].index(index))
-                for index, card in enumerate(self.leaf_owners[span.start] for span in spans)
-                for member in [members.index(card)]
-            ]
+            where = [members.index(self.leaf_owners[span.start]) for span in spans]
+            if merge is not None:  # what servers contribute, in the place of cards
+                numbers = sorted(set(servers))
+                spans, where = (
+                    parts,
+                    [
+                        numbers.index(self.rewrite.servers[self.leaf_owners[part.start]])
+                        for part in parts
+                    ],
+                )
+            places = [(member, where[:index].count(member)) for index, member in enumerate(where)]
             stops = {(span.start, span.stop): index for index, span in enumerate(spans)}
             shape = numbered(0, len(self.tree.leaves), stops)
             finish = Task(
@@ -301,3 +329,40 @@ class TreeWriter:
         else:
             finish = Task(key, finish_reduced, aggregate, self.depth, result, *others)
         rewrite.add(key, owner, finish)
+
+    def _merge(
+        self,
+        servers: tuple[int, ...],
+        members: list[int],
+        spans: list[range],
+        own: Mapping[int, list[int]],
+    ) -> tuple[ServerMerge, list[range]]:
+        """How servers combine the nodes `spans` of their members, and the nodes that they give.
+
+        Parameters
+        ----------
+        servers, members : sequence of int
+            The members, and the server of each.
+        spans : list of range
+            Leaves of the nodes that members contribute.
+        own : mapping
+            For each member the numbers of its nodes.
+        """
+        of_card = dict(zip(members, servers, strict=True))
+        parts = list(cover([of_card[owner] for owner in self.leaf_owners]))
+        pieces: dict[int, list[tuple[Shape, list[tuple[int, int]]]]] = {s: [] for s in servers}
+        first = 0
+        for part in parts:
+            server = of_card[self.leaf_owners[part.start]]
+            mates = [card for card in members if of_card[card] == server]
+            stops: dict[tuple[int, int], int] = {}
+            places: list[tuple[int, int]] = []
+            # both covers are nodes of one tree, so a server's node consists of whole nodes of cards
+            while first < len(spans) and spans[first].start < part.stop:
+                span = spans[first]
+                card = self.leaf_owners[span.start]
+                stops[span.start, span.stop] = len(places)
+                places.append((mates.index(card), own[card].index(first)))
+                first += 1
+            pieces[server].append((numbered(part.start, part.stop, stops), places))
+        return ServerMerge(self.combine, self.depth, pieces, self.tree.step.row.grows), parts

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dask._task_spec import DataNode, Task
+from dask._task_spec import DataNode
 from dask.typing import Key
 
-from daskasc.collectives import Cut, Gang, barrier
 from daskasc.planner._bundles import chunks_in, is_bundle
 from daskasc.planner._owners import users_of
 from daskasc.planner._projection import Peak, Projection
 from daskasc.planner._recognise import name_of_array
-from daskasc.planner._work import Estimate, Work
+from daskasc.planner._traffic import Collective, in_collectives, moved_outside
+from daskasc.planner._work import Work
 
 if TYPE_CHECKING:
     from daskasc.planner._optimize import Planned
-
-
-@dataclass(frozen=True)
-class Collective:
-    """Exchanges over the cards that one reduction, or rechunking, needs.
-
-    Attributes
-    ----------
-    name : str
-        Row of the table of reductions, or ``rechunk``.
-    operation : str
-        ``gather``, ``exchange``, or the reducing operation.
-    count : int
-        Number of exchanges: of a reduction one an output chunk, of a rechunked array one.
-    nbytes : int
-        Bytes that come to a card from others.
-    """
-
-    name: str
-    operation: str
-    count: int
-    nbytes: int
 
 
 @dataclass(frozen=True)
@@ -79,6 +57,7 @@ class Figures:
     read: int
     uploaded: int
     between: int
+    between_servers: int
     peaks: tuple[Peak, ...]
     largest: Operation | None
     unknown: Mapping[str, int]
@@ -143,15 +122,16 @@ def figures(planned: Planned) -> Figures:
             chunks[owners[key]] += chunks_in(planned.graph[key])
         if work.out.nbytes is None:
             unknown[name_of_array(key)] += 1
-    collectives = _collectives(planned, estimate)
-    moved = _moved(planned, estimate)
+    collectives = in_collectives(planned)
+    moved = moved_outside(planned)
     return Figures(
         dict(kinds),
         tuple(chunks),
         collectives,
         sum(work.read for work in estimate.work.values()),
         sum(work.uploaded for work in estimate.work.values()),
-        moved + sum(one.nbytes for one in collectives),
+        moved.cards + sum(one.nbytes for one in collectives),
+        moved.servers + sum(one.between_servers for one in collectives),
         tuple(projection.peaks()),
         largest_operation(planned),
         dict(unknown),
@@ -170,51 +150,3 @@ def _kind(planned: Planned, key: Key, work: Work) -> str:
     if key not in planned.owners:
         return "gather"
     return "read" if work.read else "chunk"
-
-
-def _collectives(planned: Planned, estimate: Estimate) -> tuple[Collective, ...]:
-    counts: Counter[tuple[str, str]] = Counter()
-    nbytes: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for node in planned.graph.values():
-        if isinstance(node, Task) and node.func is barrier:
-            gang: Gang = node.args[0]
-            which = (gang.id.rpartition("-")[0], gang.op)
-            counts[which] += 1
-            nbytes[which] += _crossing(planned, estimate, gang)
-    return tuple(
-        Collective(name, op, count, nbytes[name, op])
-        for (name, op), count in sorted(counts.items())
-    )
-
-
-def _crossing(planned: Planned, estimate: Estimate, gang: Gang) -> int:
-    """Bytes that a collective brings to other cards."""
-    if gang.op == "exchange":
-        tasks = [planned.graph[partial] for partial in gang.partial_keys]
-        cuts: list[Cut] = [task.args[0] for task in tasks if isinstance(task, Task)]
-        return sum(cut.nbytes - cut.own for cut in cuts)
-    return sum(
-        estimate.size(partial).nbytes or 0
-        for card, partial in zip(gang.members, gang.partial_keys, strict=True)
-        if card != gang.owner
-    )
-
-
-def _moved(planned: Planned, estimate: Estimate) -> int:
-    """Bytes that travel between cards outside collectives, each value once a card."""
-    copies: set[tuple[Key, int]] = set()
-    total = 0
-    for key, node in planned.graph.items():
-        card = planned.owners.get(key)
-        shares: Counter[int] = Counter()
-        for dependency in node.dependencies:
-            owner = planned.owners.get(dependency)
-            if owner is None or owner == card:
-                continue
-            if card is None:
-                shares[owner] += estimate.size(dependency).on_card
-            else:
-                copies.add((dependency, card))
-        # what no card owns runs where most of its arguments lie
-        total += sum(shares.values()) - max(shares.values(), default=0)
-    return total + sum(estimate.size(key).on_card for key, _ in copies)

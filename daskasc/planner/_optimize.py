@@ -53,6 +53,7 @@ from daskasc.planner._selections import Finder, layers_of, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
 from daskasc.planner._work import Estimate
+from daskasc.topology import Levels, server_order, servers_of
 
 Graph = dict[Key, GraphNode]
 
@@ -91,6 +92,11 @@ class Planner:
         Bytes by which the cards' allocator may round up one block of memory.
     asynchronous : bool
         Whether the cards compute beside the host; then reading ahead is the default.
+    servers : tuple of int, optional
+        Server of each card. By default as the scheduler of this process has found them, or one
+        server where there is none.
+    two_level : bool, optional
+        Collectives combine within each server first. By default as configured.
 
     Notes
     -----
@@ -122,10 +128,17 @@ class Planner:
     stored_limit: int | None = None
     padding: int = 0
     asynchronous: bool = False
+    servers: tuple[int, ...] | None = None
+    two_level: bool | None = None
 
     def __post_init__(self) -> None:
         if self.cards < 1:
             raise ConfigurationError(f"cards is {self.cards}; a plan needs at least one card")
+        if self.servers and len(self.servers) != self.cards:
+            raise ConfigurationError(
+                f"servers names the servers of {len(self.servers)} cards, but the plan has "
+                f"{self.cards}; name one for each"
+            )
 
     def resolved(self) -> Planner:
         """The same planner with all configured values filled in."""
@@ -142,11 +155,24 @@ class Planner:
             self.stored_limit,
             self.padding,
             self.asynchronous,
+            self.servers,
+            config.two_level() if self.two_level is None else self.two_level,
         )
 
     def _prefetch(self) -> int:
         chosen = config.planner_prefetch() if self.prefetch is None else self.prefetch
         return int(self.asynchronous) if chosen is None else chosen
+
+    def located(self) -> Planner:
+        """The same planner with the servers of its cards, as far as they are known here."""
+        if self.servers is not None:
+            return self
+        return dataclasses.replace(self, servers=servers_of(self.cards))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Cards in the order in which they get blocks of chunks; None for their own order."""
+        return server_order(self.servers) if self.servers else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         settled = self.resolved()
@@ -190,7 +216,7 @@ class Planner:
         dsk, keys
             As for calling the planner.
         """
-        settled = self.resolved()
+        settled = self.resolved().located()
         outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
         sizes = Sizes(dsk)
         graph = _materialise(dsk, outputs, sizes)
@@ -199,7 +225,9 @@ class Planner:
         grid = grids([*graph, *stored(graph)])
         assemblies = find_assemblies(graph, sizes)
         last = direct(assemblies, users, outputs, PIECES * self.cards)
-        owners = assign_owners(graph, users, grid, self.cards, located, assemblies, last.outputs)
+        owners = assign_owners(
+            graph, users, grid, self.cards, located, assemblies, last.outputs, settled.order
+        )
         trees = [
             tree
             for tree in find_trees(graph, users, outputs)
@@ -276,7 +304,8 @@ class Planned:
     @functools.cached_property
     def estimate(self) -> Estimate:
         """What every task makes and needs."""
-        return Estimate(self.sizes, self.graph, topological(self.graph))
+        levels = Levels(self.planner.servers) if self.planner.servers else None
+        return Estimate(self.sizes, self.graph, topological(self.graph), levels)
 
     def bundled(self, results: Set[Key]) -> Planned:
         """The same plan with bundles, the largest that a card can hold.
@@ -340,7 +369,7 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
     by_name: defaultdict[Any, list[Tree]] = defaultdict(list)
     for tree in trees:
         by_name[tree.key[0] if isinstance(tree.key, tuple) else tree.key].append(tree)
-    rewrite = Rewrite()
+    rewrite = Rewrite(servers=planner.servers or () if planner.two_level else ())
     for group in by_name.values():
         group.sort(key=lambda tree: grid_position(tree.key) or ())
         for rank, tree in enumerate(group):

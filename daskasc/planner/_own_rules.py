@@ -18,7 +18,7 @@ _OTHER_PAIR = 6.0
 _FINISH = 3.5
 
 
-def _fold(function: Any, values: int) -> float:
+def fold_memory(function: Any, values: int) -> float:
     """Most memory of combining `values` partials pairwise, in partials, the outcome included.
 
     A pair is concatenated, then reduced; in the tree, outcomes of the left wait for the right.
@@ -44,9 +44,9 @@ def _combined(call: Call) -> Step:
     largest = max(partials, key=lambda value: value.nbytes or 0, default=Size(None))
     finishes = call.name.startswith("finish_")
     out = call.result if call.known is not None and finishes else largest
-    most = _fold(call.arguments[0], values) * one
+    most = fold_memory(call.arguments[0], values) * one
     if call.name in ("gather_one", "gather_merged"):
-        most = (_fold(call.arguments[0], min(values, 2)) + 1) * one
+        most = (fold_memory(call.arguments[0], min(values, 2)) + 1) * one
     elif finishes:
         most = max(most, (1 + _FINISH) * one)
     return Step(out, scratch=max(0, int(most) - out.on_card))

@@ -1,6 +1,7 @@
 """Give every task of a graph the card that runs it.
 
-Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid.
+Tasks without inputs (reads, creations) are spread over the cards by the block map of their grid,
+server by server.
 Every other task runs where its main input lies: the input whose array has the most chunks, so that
 in ``anomaly = x - normals`` the large ``x`` stays and the small ``normals`` travels. Where no input
 has as many chunks as the task's own array, and several of these use the same input, the array is
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -104,6 +105,7 @@ def assign_owners(
     located: Callable[[Key, Key], Key] | None = None,
     assemblies: Assemblies | None = None,
     last: Mapping[Key, Assembly] | None = None,
+    order: Sequence[int] | None = None,
 ) -> dict[Key, int]:
     """Owner of every task that has one.
 
@@ -123,6 +125,8 @@ def assign_owners(
         Chunks that are put together out of parts of others.
     last : mapping, optional
         What some of them consist of without steps between.
+    order : sequence of int, optional
+        Order in which cards get blocks, see :func:`daskasc.topology.server_order`.
 
     Returns
     -------
@@ -140,8 +144,9 @@ def assign_owners(
     outputs, cuts = ({}, {}) if assemblies is None else (assemblies.outputs, assemblies.cuts)
     owners: dict[Key, int] = {}
     placed: set[Key] = set()
-    order = list(topological(graph))
-    for key in order:
+    cards_in_turn = range(cards) if order is None else order
+    keys = list(topological(graph))
+    for key in keys:
         node = graph[key]
         if isinstance(node, DataNode):
             continue
@@ -154,13 +159,13 @@ def assign_owners(
             if _is_halo(key, node) and (source := next(iter(node.dependencies))) in homes:
                 owners[key] = homes[key] = homes[source]
             continue
-        owner = _chosen(key, node, sizes, cards, located) if located is not None else None
+        owner = _chosen(key, node, cards, located, order) if located is not None else None
         if owner is not None:
             placed.add(key)
         elif key in outputs:
             owner = (last or {}).get(key, outputs[key]).home(homes.get)
             place = flat_position(key, grid) if owner is None else None
-            owner = owner if place is None else block_owner(*place, cards)
+            owner = owner if place is None else cards_in_turn[block_owner(*place, cards)]
         elif cuts.get(key) in homes:
             owner = homes[cuts[key]]
         else:
@@ -168,12 +173,12 @@ def assign_owners(
             spread = main is None or (sizes[main[0]] < sizes[key[0]] and uses[main, key[0]] > 1)
             if main is None or spread:
                 place = flat_position(key, grid)
-                owner = None if place is None else block_owner(*place, cards)
+                owner = None if place is None else cards_in_turn[block_owner(*place, cards)]
             else:
                 owner = homes[main]
         if owner is not None:
             owners[key] = homes[key] = owner
-    _fetch_where_used(graph, users, reversed(order), owners, placed)
+    _fetch_where_used(graph, users, reversed(keys), owners, placed)
     return owners
 
 
@@ -185,14 +190,14 @@ def stored(graph: Mapping[Key, GraphNode]) -> set[Key]:
 def _chosen(
     key: Key,
     node: GraphNode,
-    sizes: Mapping[str, int],
     cards: int,
     located: Callable[[Key, Key], Key],
+    order: Sequence[int] | None,
 ) -> int | None:
     """Card that a user chose for the largest placed array of a task."""
     best: tuple[int, int] | None = None
     for placement, index in placements(key, node, located):
-        owner = placement.owner(index, cards)
+        owner = placement.owner(index, cards, order)
         size = math.prod(placement.numblocks)
         if owner is not None and (best is None or size > best[0]):
             best = size, owner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -16,9 +16,11 @@ from dask.utils import parse_bytes
 
 from daskasc._tabular import as_html, as_text, readable
 from daskasc.errors import ConfigurationError, InputError
-from daskasc.planner._figures import Collective, Figures, Operation, figures
+from daskasc.planner._figures import Figures, Operation, figures
 from daskasc.planner._optimize import Planned, Planner, SchedulerPlanner
 from daskasc.planner._projection import Peak
+from daskasc.planner._traffic import Collective
+from daskasc.topology import even_servers
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Plan:
         Read from stores, decoded.
     bytes_host_to_device, bytes_between_cards : int
         Brought from host to card; from card to card, collectives included.
+    bytes_between_servers : int
+        Those of the bytes between cards that cross from one server to another.
+    servers : int
+        Number of servers that the cards are in.
     peaks : tuple of Peak
         Projected peak memory of each card: upper bounds that hold whatever the timing, as far as
         all sizes are known.
@@ -78,6 +84,8 @@ class Plan:
     capacity: int | None = None
     stored_limit: int | None = None
     unknown: Mapping[str, int] = field(default_factory=dict)
+    servers: int = 1
+    bytes_between_servers: int = 0
 
     @property
     def peak_device_bytes(self) -> int:
@@ -123,15 +131,21 @@ class Plan:
 
     def _notes(self) -> list[str]:
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds.items())
-        lines = [f"plan for {self.cards} cards: {self.tasks} tasks ({kinds})"]
+        several = self.servers > 1
+        where = (
+            f"{self.cards} cards in {self.servers} servers" if several else f"{self.cards} cards"
+        )
+        lines = [f"plan for {where}: {self.tasks} tasks ({kinds})"]
         lines += [
             f"collective {one.name}: {one.count} x {one.operation}, {readable(one.nbytes)}"
+            + (f", {readable(one.between_servers)} between servers" if several else "")
             for one in self.collectives
         ]
         lines.append(
             f"read {readable(self.bytes_read)}, host->device "
             f"{readable(self.bytes_host_to_device)}, between cards "
             f"{readable(self.bytes_between_cards)}"
+            + (f", between servers {readable(self.bytes_between_servers)}" if several else "")
         )
         lines.append(f"projected peak on the host {readable(self.peak_host_bytes)}")
         if self.largest is not None:
@@ -168,6 +182,7 @@ def plan(
     cards: int | None = None,
     memory: float | str | None = None,
     persist: bool = False,
+    servers: int | Sequence[int] | None = None,
 ) -> Plan:
     """Tell what a computation would do and need, without running anything.
 
@@ -185,6 +200,9 @@ def plan(
     persist : bool
         Plan ``persist``, which leaves the results on the cards, instead of ``compute``, which
         collects each on one card and then in the client.
+    servers : int or sequence of int, optional
+        Number of servers, with equally many cards each, or the server of each card. Default is
+        what the open cluster has; without a cluster one server.
 
     Returns
     -------
@@ -193,7 +211,7 @@ def plan(
     Raises
     ------
     ConfigurationError
-        No cluster is open and `cards` is not given, or `cards` or `memory` is malformed.
+        No cluster is open and `cards` is not given, or `cards`, `memory` or `servers` is malformed.
     InputError
         There is no dask collection among the arguments.
 
@@ -211,7 +229,7 @@ def plan(
             f"plan takes dask collections and xarray objects that hold some, but got {kinds}; "
             "chunk the data first (dask.array.from_array, .chunk())"
         )
-    planner = _planner(cards, memory)
+    planner = _planner(cards, memory, servers)
     recorder = _Recorder(planner)
     with dask.config.set(array_optimize=recorder):
         expression = collections_to_expr(found)
@@ -221,7 +239,9 @@ def plan(
     return _summed_up(planner, [figures(planned) for planned in recorder.planned], graph)
 
 
-def _planner(cards: int | None, memory: float | str | None) -> Planner:
+def _planner(
+    cards: int | None, memory: float | str | None, servers: int | Sequence[int] | None
+) -> Planner:
     configured = dask.config.get("array_optimize", None)
     if isinstance(configured, SchedulerPlanner):
         configured = configured.planner
@@ -238,13 +258,36 @@ def _planner(cards: int | None, memory: float | str | None) -> Planner:
     if memory is not None:
         capacity = _bytes(memory)
         limit = None if limit is None else min(limit, capacity)
-    return Planner(
-        cards if cards is not None else (open_one.cards if open_one else 1),
-        capacity=capacity,
-        stored_limit=limit,
-        padding=open_one.padding if open_one else 0,
-        asynchronous=open_one.asynchronous if open_one else False,
-    ).resolved()
+    count = cards if cards is not None else (open_one.cards if open_one else 1)
+    return (
+        Planner(
+            count,
+            capacity=capacity,
+            stored_limit=limit,
+            padding=open_one.padding if open_one else 0,
+            asynchronous=open_one.asynchronous if open_one else False,
+            servers=_servers(servers, count),
+        )
+        .resolved()
+        .located()
+    )
+
+
+def _servers(servers: int | Sequence[int] | None, cards: int) -> tuple[int, ...] | None:
+    if servers is None:
+        return None
+    if isinstance(servers, int) and not isinstance(servers, bool):
+        return even_servers(cards, servers)
+    try:
+        found = tuple(int(server) for server in servers)  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != cards:
+        raise ConfigurationError(
+            f"servers is {servers!r}; allowed: a number from 1 to {cards}, or {cards} numbers, the "
+            "server of each card"
+        )
+    return found
 
 
 def _bytes(memory: float | str) -> int:
@@ -280,6 +323,8 @@ def _summed_up(planner: Planner, parts: list[Figures], graph: Mapping[Key, Any])
         bytes_read=sum(part.read for part in parts),
         bytes_host_to_device=sum(part.uploaded for part in parts),
         bytes_between_cards=sum(part.between for part in parts),
+        bytes_between_servers=sum(part.between_servers for part in parts),
+        servers=len(set(planner.servers or (0,))),
         peaks=tuple(
             Peak(
                 card,

@@ -216,6 +216,7 @@ class ExchangeWriter:
             tuple(self.rows.get(pair, ()) for pair in pairs),
             sum(self.nbytes.get(pair, 0) for pair in pairs),
             sum(self.nbytes.get(pair, 0) for pair in pairs if pair[0] == pair[1]),
+            tuple(self.nbytes.get(pair, 0) for pair in pairs),
         )
 
     def sent(self, card: int) -> Cut:

@@ -84,6 +84,8 @@ class Reduction:
         Ours in the place of `combine` and `aggregate`: they take a nested list of partials.
     leaf : (callable, callable), optional
         Dask's chunk function, by which a partial must have been made, and ours in its place.
+    grows : bool
+        A combined partial may be larger than each of those that it is made of.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Reduction:
     merge: Callable[..., Any] | None = None
     finish: Callable[..., Any] | None = None
     leaf: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    grows: bool = False
 
 
 def _place_of(name: str, extreme: str, argument: str, skip_nan: bool) -> Reduction:
@@ -123,7 +126,7 @@ def _joining(
 ) -> Reduction:
     """Row of a task that joins all partials."""
     return Reduction(
-        name, aggregate, merge, "gather", joined_by=joined_by, merge=merge, finish=merge
+        name, aggregate, merge, "gather", joined_by=joined_by, merge=merge, finish=merge, grows=True
     )
 
 
@@ -143,7 +146,7 @@ TABLE = (
     _place_of("argmin", "min", "argmin", False),
     _place_of("nanargmax", "max", "_nanargmax", True),
     _place_of("nanargmin", "min", "_nanargmin", True),
-    Reduction("topk", chunk_functions.topk_aggregate, chunk_functions.topk, "gather"),
+    Reduction("topk", chunk_functions.topk_aggregate, chunk_functions.topk, "gather", grows=True),
     Reduction(
         "argtopk",
         chunk_functions.argtopk_aggregate,
@@ -151,9 +154,12 @@ TABLE = (
         "gather",
         merge=_partials.argtopk_merge,
         finish=_partials.argtopk_finish,
+        grows=True,
     ),
     # chunks may have counted up to different greatest values
-    Reduction("bincount", dask_routines._bincount_agg, dask_routines._bincount_agg, "gather"),
+    Reduction(
+        "bincount", dask_routines._bincount_agg, dask_routines._bincount_agg, "gather", grows=True
+    ),
     Reduction(
         "contraction",
         dask_routines._chunk_sum,

@@ -34,6 +34,8 @@ _CHUNK_REDUCTIONS: dict[str, tuple[int, float]] = {
     "mean_chunk": (2, 0.25),
     "moment_chunk": (3, 2.25),
 }
+# of the dtype of what they are taken of
+_EXTREMES = ("min", "max", "chunk_min", "chunk_max", "_nanmin_skip", "_nanmax_skip")
 _GETTERS = ("getter", "getter_nofancy", "getter_inline", "getitem")
 _VIEWS = ("transpose", "expand_dims", "squeeze", "swapaxes", "moveaxis", "rollaxis", "broadcast_to")
 _JOINS = (
@@ -227,6 +229,8 @@ def _reduce_chunk(call: Call) -> Step:
         return _unknown(call)
     dtype = call.keywords.get("dtype")
     itemsize = max(whole.itemsize, 8) if dtype is None else np.dtype(dtype).itemsize
+    if call.name in _EXTREMES:
+        itemsize = whole.itemsize
     if arrays > 1:
         itemsize = max(itemsize, 8)
         scratch *= max(1.0, itemsize / max(whole.itemsize, 1)) if call.name == "moment_chunk" else 1

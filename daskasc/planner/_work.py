@@ -14,6 +14,7 @@ alike, so each kind is walked once; where all chunks of the arrays have one size
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,12 +23,15 @@ from typing import Any
 from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from dask.typing import Key
 
-from daskasc.collectives import Gang, collect
+from daskasc.collectives import Gang, by_server, collect
 from daskasc.planner._bundles import is_bundle, is_combining
 from daskasc.planner._calls import Step
+from daskasc.planner._combine import ServerMerge
+from daskasc.planner._own_rules import fold_memory
 from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
 from daskasc.planner._stream import inner_order, is_fused, sources
+from daskasc.topology import Levels
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,19 @@ class Estimate:
         The planned graph.
     keys : iterable of Key
         Its keys, inputs before users.
+    levels : Levels, optional
+        Cards by server, where these are several.
     """
 
-    def __init__(self, sizes: Sizes, graph: Mapping[Key, GraphNode], keys: Iterable[Key]) -> None:
+    def __init__(
+        self,
+        sizes: Sizes,
+        graph: Mapping[Key, GraphNode],
+        keys: Iterable[Key],
+        levels: Levels | None = None,
+    ) -> None:
         self.sizes = sizes
+        self._levels = levels
         self._graph = graph
         self._alike: dict[Any, Work] = {}
         self._uniform: dict[Any, Work] = {}
@@ -112,15 +125,55 @@ class Estimate:
 
     def _collected(self, node: Task, work: Work) -> Work:
         """The owner of a collective gets what all members brought in, the others nothing."""
-        gang: Gang = node.args[2]
-        if node.args[3] != gang.owner or gang.op == "exchange":
+        barrier = self._graph[node.args[0].key]
+        assert isinstance(barrier, Task)
+        gang: Gang = barrier.args[0]
+        card: int = node.args[3]
+        if gang.op == "exchange":
             return Work(Size(0))
+        if card != gang.owner:
+            return self._led(gang, card)
+        if gang.merge is not None:
+            nbytes = sum(self.contributions(gang).values())
+            merging = self._led(gang, card)
+            out = replace(work.out, nbytes=nbytes, shape=None)
+            peak = out.on_card + merging.peak
+            return Work(out, peak, peak, out.on_host + merging.host)
         partials = [self.size(key) for key in gang.partial_keys]
         if gang.op != "gather":
             partials = partials[:1]
         nbytes = sum(partial.nbytes or 0 for partial in partials)
         out = replace(work.out, nbytes=nbytes, shape=None)
         return Work(out, out.on_card, out.on_card, out.on_host)
+
+    def contributions(self, gang: Gang) -> dict[int, int]:
+        """Bytes that each server contributes to a gather in two levels."""
+        assert isinstance(gang.merge, ServerMerge)
+        found: dict[int, int] = {}
+        for server, indices in by_server(gang.servers).items():
+            sizes = [self.size(gang.partial_keys[index]).nbytes or 0 for index in indices]
+            found[server] = gang.merge.size(server, sizes)
+        return found
+
+    def _led(self, gang: Gang, card: int) -> Work:
+        """What a card does as leader of its server: it takes in the others' partials and merges."""
+        if not isinstance(gang.merge, ServerMerge) or self._levels is None:
+            return Work(Size(0))
+        if self._levels.leader(card, gang.owner) != card:
+            return Work(Size(0))
+        mates = self._levels.mates(card)
+        partials = [
+            self.size(key)
+            for member, key in zip(gang.members, gang.partial_keys, strict=True)
+            if member in mates
+        ]
+        server = gang.servers[gang.members.index(card)]
+        taken = sum(partial.on_card for partial in partials)
+        pieces = gang.merge.pieces[server]
+        nodes = sum(len(places) for _, places in pieces)
+        folded = max(fold_memory(gang.merge.combine, len(places)) for _, places in pieces)
+        peak = taken + math.ceil((folded + len(pieces)) * taken / max(1, nodes))
+        return Work(Size(0), peak, peak, sum(partial.on_host for partial in partials))
 
     def _node(self, key: Key, node: GraphNode, value: Callable[[Key], Size]) -> Work:
         if isinstance(node, DataNode):

@@ -13,7 +13,7 @@ import dask
 import numpy as np
 from dask._task_spec import Task, TaskRef
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Nanny
 
 from daskasc.collectives import CollectivesPlugin, Gang, barrier, collect, deposit
 
@@ -24,8 +24,18 @@ SCHEDULER_PRELOADS = [
 
 
 @contextmanager
-def cluster(cards: int = 3, **settings: Any) -> Iterator[Client]:
-    """A cluster with one plain worker process a card and the plugins of this project."""
+def cluster(cards: int = 3, servers: str = "", **settings: Any) -> Iterator[Client]:
+    """A cluster with one plain worker process a card and the plugins of this project.
+
+    Parameters
+    ----------
+    cards : int
+        Number of workers.
+    servers : str
+        For each of them a letter, the server that it says it is in; all in one by default.
+    **settings
+        Configuration of this project.
+    """
     arguments = [["--cards", str(cards)], []]
     options = {
         "distributed.scheduler.allowed-failures": 10,
@@ -35,7 +45,7 @@ def cluster(cards: int = 3, **settings: Any) -> Iterator[Client]:
     with (
         dask.config.set(options),
         LocalCluster(
-            n_workers=cards,
+            n_workers=0 if servers else cards,
             threads_per_worker=1,
             processes=True,
             dashboard_address=":0",
@@ -46,11 +56,24 @@ def cluster(cards: int = 3, **settings: Any) -> Iterator[Client]:
         ) as local,
         Client(local) as client,
     ):
+        if servers:
+            local.worker_spec = {card: _spec(local, card, servers[card]) for card in range(cards)}
+            local.sync(local._correct_state)
+            client.wait_for_workers(cards, timeout=120)
         client.register_plugin(CollectivesPlugin())
         yield client
 
 
-def gang(name: str, members: tuple[int, ...], owner: int, op: str, cards: int = 3) -> Gang:
+def _spec(local: LocalCluster, card: int, server: str) -> dict[str, Any]:
+    # the nanny replaces what stands at the top of dask's configuration
+    own = {**dask.config.get("daskasc"), "topology": {"node": server}}
+    options = {"name": card, "config": {"daskasc": own}, "plugins": (CollectivesPlugin(),)}
+    return {"cls": Nanny, "options": {**local.new_spec["options"], **options}}
+
+
+def gang(
+    name: str, members: tuple[int, ...], owner: int, op: str, cards: int = 3, **more: Any
+) -> Gang:
     return Gang(
         id=name,
         members=members,
@@ -60,6 +83,7 @@ def gang(name: str, members: tuple[int, ...], owner: int, op: str, cards: int = 
         barrier_key=f"{name}-barrier",
         collect_keys=tuple(f"{name}-collect-{c}" for c in members),
         cards=cards,
+        **more,
     )
 
 

@@ -9,6 +9,7 @@ from dask._task_spec import Task
 from dask.utils import ensure_dict
 
 from daskasc.collectives import barrier, collect, deposit, receive
+from daskasc.collectives._gang import merged
 from daskasc.collectives._parcels import unpack
 
 
@@ -27,6 +28,8 @@ def _reduced(op: str, values: list[Any]) -> Any:
 
 
 def _barrier(gang: Any, *partials: Any) -> Any:
+    if gang.merge is not None:
+        return merged(gang.merge, gang.servers, list(partials))
     return (
         list(partials) if gang.op in ("gather", "exchange") else _reduced(gang.op, list(partials))
     )

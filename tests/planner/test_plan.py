@@ -208,3 +208,34 @@ def test_every_task_function_of_the_planner_has_a_rule():
     }
     assert {"gather_merged", "gather_nodes", "arg_leaf", "add_offset", "narrow"} <= functions
     assert functions <= _rules._RULES.keys()
+
+
+def test_bytes_between_servers():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    one = daskasc.plan(x.rechunk((64, 4, 16)), cards=4, persist=True)
+    assert (one.servers, one.bytes_between_servers) == (1, 0)
+    assert "server" not in str(one)
+    two = daskasc.plan(x.rechunk((64, 4, 16)), cards=4, persist=True, servers=2)
+    assert two.servers == 2
+    assert two.bytes_between_cards == one.bytes_between_cards == 12 * 64 * 16 * 16 * 8 // 16
+    # of the three others two are in the other server
+    assert two.bytes_between_servers == 8 * 64 * 16 * 16 * 8 // 16
+    assert [c.between_servers for c in two.collectives] == [two.bytes_between_servers]
+    assert "plan for 4 cards in 2 servers" in str(two)
+    assert "between servers 64.00 kiB" in two._repr_html_()
+
+
+def test_neighbours_are_in_one_server_first():
+    x = on_cards((16, 8, 8), (1, 8, 8))
+    moved = da.overlap.overlap(x, {0: 1}, {0: "none"})
+    contiguous = daskasc.plan(moved, cards=4, persist=True, servers=2)
+    mixed = daskasc.plan(moved, cards=4, persist=True, servers=(0, 1, 0, 1))
+    halo = 8 * 8 * 8
+    assert contiguous.bytes_between_cards == mixed.bytes_between_cards == 6 * halo
+    assert contiguous.bytes_between_servers == mixed.bytes_between_servers == 2 * halo
+
+
+@pytest.mark.parametrize("servers", [0, 5, True, (0, 1), "two", (0, 1, None, 1)])
+def test_servers_that_cannot_be(servers):
+    with pytest.raises(ConfigurationError, match="server"):
+        daskasc.plan(on_cards((4,), (1,)), cards=4, servers=servers)

@@ -93,3 +93,35 @@ def test_loss_of_an_unknown_worker_changes_nothing():
     cards = full()
     assert not cards.lost("elsewhere", 0.0).moved
     assert len(cards.hosts()) == 3
+
+
+def in_servers(*servers: str) -> CardMap:
+    found = CardMap(len(servers), patience=10.0)
+    for card, server in enumerate(servers):
+        found.joined(str(card), f"a{card}", server)
+    return found
+
+
+def test_servers_are_numbered_once_all_cards_are_known():
+    cards = CardMap(3, 10.0)
+    cards.joined("1", "a1", "west")
+    cards.joined("0", "a0", "east")
+    assert cards.servers() == ()
+    cards.joined("2", "a2", "west")
+    assert cards.servers() == (0, 1, 1)
+    assert cards.server_of("a2") == "west"
+    assert cards.server_of("a7") is None
+    cards.lost("a2", 0.0)
+    assert cards.servers() == (0, 1, 1)
+    cards.joined("2", "b2", "east")
+    assert cards.servers() == (0, 1, 0)
+
+
+def test_a_card_is_taken_over_in_its_own_server():
+    cards = in_servers("east", "east", "west", "west")
+    cards.lost("a2", 0.0)
+    cards.expire(20.0)
+    assert cards.host(2) == "a3"
+    cards.lost("a3", 30.0)
+    assert cards.expire(50.0).moved == {2, 3}
+    assert {cards.host(2), cards.host(3)} == {"a0", "a1"}
