@@ -110,3 +110,33 @@ def test_surveys_belong_to_a_number_of_cards():
         topology.remove_survey(unfinished)
     topology.remove_survey(first)
     assert topology.servers_of(4) == ()
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
+def test_levels(servers):
+    levels = topology.Levels(servers)
+    members = range(len(servers))
+    assert levels.several == (1 < len(set(servers)) < len(servers))
+    for owner in members:
+        rail = levels.rail(owner)
+        assert sorted(rail) == list(rail)
+        assert sorted(servers[leader] for leader in rail) == sorted(set(servers))
+        assert owner in rail
+        for member in members:
+            assert member in levels.mates(member)
+            leader = levels.leader(member, owner)
+            assert servers[leader] == servers[member]
+            assert leader in rail
+    # every member of a rail knows it
+    for member in members:
+        rails = levels.rails(member)
+        assert all(rail in levels.rails(other) for rail in rails for other in rail)
+
+
+def test_leaders_have_the_owners_place():
+    levels = topology.Levels((0, 0, 0, 0, 1, 1, 1, 1))
+    assert levels.rail(2) == levels.rail(6) == (2, 6)
+    assert levels.rails(3) == [(3, 7)]
+    uneven = topology.Levels((0, 0, 0, 1))
+    assert [uneven.rail(owner) for owner in range(4)] == [(0, 3), (1, 3), (2, 3), (0, 3)]
+    assert uneven.rails(3) == [(0, 3), (1, 3), (2, 3)]

@@ -184,3 +184,14 @@ def test_a_leader_lost_between_the_levels(tmp_path, killed):
         np.testing.assert_array_equal(future.result(200), totals())
         assert client.run_on_scheduler(stats)["restarts"] == (3 if killed else 4)
         assert client.run_on_scheduler(stats)["epochs"] == 2
+
+
+def test_servers_with_unequal_numbers_of_cards():
+    with cluster(4, "abbb", **LIMITS) as client:
+        for owner in (0, 3):
+            servers = (0, 1, 1, 1)
+            found = gang(f"u{owner}", ALL, owner, "gather", 4, servers=servers, merge=listed)
+            (_, one, _), (_, three, _) = run_one(client, found, on_card, various)
+            for card, total in zip(ALL, (*one, *three), strict=True):
+                np.testing.assert_array_equal(total, various(card)["total"])
+            assert by_card(client, methods)[owner]["servers_gather"] >= 1
