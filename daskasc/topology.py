@@ -275,8 +275,12 @@ def remove_survey(look: Surveyor) -> None:
 
 
 def servers_of(cards: int) -> tuple[int, ...]:
-    """Server of each card, numbered from 0; empty where that is not known in this process."""
-    for known, look in _surveyors[:]:
+    """Server of each card, numbered from 0; empty where that is not known in this process.
+
+    Of several schedulers of this process with as many cards, the one that was started last answers,
+    as the cluster opened last plans. Another answer costs time, but no value is wrong for it.
+    """
+    for known, look in reversed(_surveyors[:]):
         if known == cards and (found := look()):
             return found
     return ()

@@ -105,6 +105,12 @@ def test_surveys_belong_to_a_number_of_cards():
     try:
         assert topology.servers_of(4) == (0, 0, 1, 1)
         assert topology.servers_of(2) == ()
+        topology.add_survey(4, lambda: (0, 1, 0, 1))
+        assert topology.servers_of(4) == (0, 1, 0, 1)
+        topology.remove_survey(topology._surveyors[-1][1])
+        topology.add_survey(4, unfinished)
+        assert topology.servers_of(4) == (0, 0, 1, 1)
+        topology.remove_survey(unfinished)
     finally:
         topology.remove_survey(first)
         topology.remove_survey(unfinished)
