@@ -132,12 +132,13 @@ class Fakes:
                 messages = await comm.read()
                 answers = []
                 for message in messages if isinstance(messages, (list, tuple)) else (messages,):
-                    if message.get("op") == "compute-task":
+                    if message.get("op") != "compute-task":
+                        continue
+                    if "-barrier-" in str(message["key"]):
+                        asking = self._barrier(comm, message)
+                        self._streams.append(asyncio.create_task(asking))
+                    else:
                         answers.append(self._finished(message))
-                        if "-barrier-" in str(message["key"]):
-                            answers.pop()
-                            asking = self._barrier(comm, message)
-                            self._streams.append(asyncio.create_task(asking))
                 if answers:
                     await comm.write(answers)
 

@@ -73,5 +73,7 @@ def chunk_on_card(block_id: tuple[int, ...], shape: tuple[int, ...], dtype: str)
 if __name__ == "__main__":
     for variable in _THREADS:
         os.environ.setdefault(variable, "1")
+    # stand-in cards need no other software, even where it is installed
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     role, *arguments = sys.argv[1:]
     asyncio.run({"scheduler": scheduler, "worker": worker}[role](*arguments))

@@ -143,10 +143,11 @@ class Levels:
         """Leaders of all servers, ascending."""
         return tuple(sorted(self.leader(members[0], owner) for members in self._groups.values()))
 
-    def rails(self, member: int) -> list[tuple[int, ...]]:
-        """All rails that `member` is in, each once, in one order for all members."""
-        found = {self.rail(owner) for owner in range(len(self.servers))}
-        return sorted(rail for rail in found if member in rail)
+    def groups(self) -> list[tuple[int, ...]]:
+        """Members of each server, then those of each rail: each once, none with one member."""
+        rails = sorted({self.rail(owner) for owner in range(len(self.servers))})
+        found = dict.fromkeys([*self._groups.values(), *rails])
+        return [members for members in found if len(members) > 1]
 
 
 def middle(low: int, high: int) -> int:
@@ -274,8 +275,12 @@ def remove_survey(look: Surveyor) -> None:
 
 
 def servers_of(cards: int) -> tuple[int, ...]:
-    """Server of each card, numbered from 0; empty where that is not known in this process."""
-    for known, look in _surveyors[:]:
+    """Server of each card, numbered from 0; empty where that is not known in this process.
+
+    Of several schedulers of this process with as many cards, the one that was started last answers,
+    as the cluster opened last plans. Another answer costs time, but no value is wrong for it.
+    """
+    for known, look in reversed(_surveyors[:]):
         if known == cards and (found := look()):
             return found
     return ()

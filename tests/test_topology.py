@@ -105,6 +105,12 @@ def test_surveys_belong_to_a_number_of_cards():
     try:
         assert topology.servers_of(4) == (0, 0, 1, 1)
         assert topology.servers_of(2) == ()
+        topology.add_survey(4, lambda: (0, 1, 0, 1))
+        assert topology.servers_of(4) == (0, 1, 0, 1)
+        topology.remove_survey(topology._surveyors[-1][1])
+        topology.add_survey(4, unfinished)
+        assert topology.servers_of(4) == (0, 0, 1, 1)
+        topology.remove_survey(unfinished)
     finally:
         topology.remove_survey(first)
         topology.remove_survey(unfinished)
@@ -127,16 +133,16 @@ def test_levels(servers):
             leader = levels.leader(member, owner)
             assert servers[leader] == servers[member]
             assert leader in rail
-    # every member of a rail knows it
-    for member in members:
-        rails = levels.rails(member)
-        assert all(rail in levels.rails(other) for rail in rails for other in rail)
+    groups = levels.groups()
+    assert len(groups) == len(set(groups))
+    wanted = {levels.mates(member) for member in members} | {levels.rail(o) for o in members}
+    assert set(groups) == {group for group in wanted if len(group) > 1}
 
 
 def test_leaders_have_the_owners_place():
     levels = topology.Levels((0, 0, 0, 0, 1, 1, 1, 1))
     assert levels.rail(2) == levels.rail(6) == (2, 6)
-    assert levels.rails(3) == [(3, 7)]
+    assert levels.groups() == [(0, 1, 2, 3), (4, 5, 6, 7), (0, 4), (1, 5), (2, 6), (3, 7)]
     uneven = topology.Levels((0, 0, 0, 1))
     assert [uneven.rail(owner) for owner in range(4)] == [(0, 3), (1, 3), (2, 3), (0, 3)]
-    assert uneven.rails(3) == [(0, 3), (1, 3), (2, 3)]
+    assert uneven.groups() == [(0, 1, 2), (0, 3), (1, 3), (2, 3)]

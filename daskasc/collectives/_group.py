@@ -96,11 +96,12 @@ class Group:
             timeout=limit,
         )
         if self.levels.several:
-            for ranks in (self.levels.mates(self.rank), *self.levels.rails(self.rank)):
-                if len(ranks) > 1 and ranks not in self._parts:
-                    self._parts[ranks] = dist.new_group(
-                        list(ranks), timeout=limit, use_local_synchronization=True
-                    )
+            # All make all of them, in one order, as torch wants it: a group has its name from the
+            # number of groups made before, whoever is in these.
+            for ranks in self.levels.groups():
+                part = dist.new_group(list(ranks), timeout=limit)
+                if self.rank in ranks:
+                    self._parts[ranks] = part
 
     def _part(self, ranks: Sequence[int] | None) -> Any:
         """Group of some ranks; None, as torch has it, for that of all."""

@@ -66,7 +66,9 @@ def used(client):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_two_levels_give_the_bits_of_one(servers, dtype):
+def test_two_levels_give_the_bits_of_one(servers, dtype, card_kind):
+    if dtype == "u4" and card_kind != "cpu":
+        pytest.skip("real cards have documented gaps for unsigned integers")
     with servers.get_client() as client:
         before = used(client)
         two = computed(client, dtype)
