@@ -322,7 +322,12 @@ class Planned:
             bundler = Bundler(
                 self.graph, users, self.owners, fixed, results, most, self.planner.prefetch or 0
             )
-            found = dataclasses.replace(self, graph=bundler.bundled())
+            graph = bundler.bundled()
+            owners = {key: self.owners[one] for key, one in bundler.joint.items()}
+            ranks = {key: self.ranks[one] for key, one in bundler.joint.items()}
+            found = dataclasses.replace(
+                self, graph=graph, owners={**self.owners, **owners}, ranks={**self.ranks, **ranks}
+            )
             if found._bundles_fit():
                 return found
             most //= self.planner.fan_in or 2

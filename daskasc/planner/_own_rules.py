@@ -94,9 +94,25 @@ def _selected(call: Call) -> Step:
     return Step(Size(0) if call.name == "narrow" else call.result)
 
 
+def _several(call: Call) -> Step:
+    """Outcomes of a bundle of several reductions: no copies."""
+    out = Size(total(call.inputs), None, 0, call.card, parts=tuple(call.inputs))
+    return Step(out)
+
+
+def _outcome(call: Call) -> Step:
+    """One of them, which it shares memory with."""
+    (outcomes,) = call.inputs
+    number = call.arguments[1]
+    out = outcomes.parts[number] if outcomes.parts else outcomes
+    return Step(out, view=0)
+
+
 OWN_RULES: dict[str, Rule] = {
     **dict.fromkeys(("pack", "receive"), _parcel),
     "join": _joined,
+    "several": _several,
+    "outcome": _outcome,
     "count_digits": _counted,
     **dict.fromkeys(("narrow", "finish_selected"), _selected),
     **dict.fromkeys(

@@ -29,11 +29,13 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
-from dask._task_spec import Alias, GraphNode
+from dask._task_spec import Alias, GraphNode, Task
 from dask.typing import Key
 
 from daskasc.planner._bundles import chunks_in, is_bundle
+from daskasc.planner._combine import gather_nodes
 from daskasc.planner._sizes import Size
+from daskasc.planner._stream import outcome
 from daskasc.planner._work import Work
 
 Series = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -72,6 +74,13 @@ class Peak:
         if limit is None or self.stored <= limit:
             return self.total
         return min(self.total, limit + self.need)
+
+
+def _only_refers(node: GraphNode) -> bool:
+    """Whether a task's result is the memory of what it depends on."""
+    if isinstance(node, Task):
+        return node.func is gather_nodes or node.func is outcome
+    return isinstance(node, Alias)
 
 
 class _Books:
@@ -235,13 +244,13 @@ class Projection:
             return math.inf
         ends = [0.0]
         for user in self._users.get(key, ()):
-            # an alias is the same memory under another name
+            # the same memory under another name
             shared = self._shares(card, user)
             ends.append(self._released(card, user) if shared else self._done_at(card, user))
         return max(ends)
 
     def _shares(self, card: int, key: Key) -> bool:
-        return isinstance(self._graph[key], Alias) and self._owners.get(key) == card
+        return _only_refers(self._graph[key]) and self._owners.get(key) == card
 
     def _place(
         self,
@@ -281,9 +290,10 @@ class Projection:
         return _SCRATCH_BLOCKS + pieces + waiting * _BLOCKS * _BLOCKS
 
     def _own_share(self, key: Key, owner: int, size: int) -> int:
-        """Bytes that an alias takes by itself: none beside its target on the same card."""
-        (target,) = self._graph[key].dependencies
-        return 0 if target in self._work and self._owners.get(target) == owner else size
+        """Bytes that such a task takes by itself: none beside what it refers to on its card."""
+        targets = self._graph[key].dependencies
+        there = all(one in self._work and self._owners.get(one) == owner for one in targets)
+        return 0 if there else size
 
     def _place_copies(
         self, key: Key, nbytes: int, owner: int | None, card_books: list[_Books]

@@ -38,6 +38,8 @@ class Size:
         Whether the value lies in a card's memory; else in the host's.
     source : object
         Array-like that a task reads from, for literals.
+    parts : tuple of Size
+        Sizes of the values that it consists of, where these are used one by one.
     """
 
     nbytes: int | None
@@ -45,6 +47,7 @@ class Size:
     itemsize: int = 0
     card: bool = False
     source: Any = field(default=None, compare=False)
+    parts: tuple[Size, ...] = field(default=(), compare=False)
 
     @property
     def on_card(self) -> int:

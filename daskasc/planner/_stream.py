@@ -71,6 +71,16 @@ def run_bundle(steps: Steps, inputs: tuple[Key, ...], ahead: int, *values: Any) 
     return result
 
 
+def several(*outcomes: Any) -> tuple[Any, ...]:
+    """Last step of a bundle of several reductions."""
+    return outcomes
+
+
+def outcome(outcomes: tuple[Any, ...], number: int) -> Any:
+    """Task: one of the outcomes of a bundle."""
+    return outcomes[number]
+
+
 def is_fused(node: GraphNode) -> bool:
     """Whether a task is a block of steps that dask has fused."""
     return isinstance(node, Task) and node.func is _execute_subgraph

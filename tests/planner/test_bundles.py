@@ -7,14 +7,17 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask._task_spec import Task, TaskRef
+from dask.highlevelgraph import HighLevelGraph
 from dask.utils import ensure_dict
 
 import daskasc
+from daskasc.planner import Planner
 from daskasc.planner._bundles import chunks_in, is_bundle
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._stream import run_bundle
 
 from .cards import on_cards
+from .local import run_locally
 from .test_planner import annotations, data, planned, value
 
 KIB = 1024
@@ -66,12 +69,89 @@ def test_a_task_takes_many_chunks(cards):
 
 def test_a_chunk_that_others_use_stays_a_task():
     x = on_cards((16, 8), (1, 8))
-    both = da.stack([x.sum(axis=0), x.max(axis=0)])
-    graph, _ = planned(both, 2)
-    assert bundles(graph) == {}  # sixteen inputs of a bundle would wait together
+    for others in (x + 1, x[::-1].max(axis=0)[None], x[1:].max(axis=0)[None]):
+        graph, _ = planned(da.concatenate([x.sum(axis=0)[None], others]), 2)
+        assert bundles(graph) == {}  # sixteen inputs of a bundle would wait together
+    twice = (x * x[::-1]).sum(axis=0)
+    assert bundles(planned(twice, 2)[0]) == {}
     np.testing.assert_array_equal(
         value(da.stack([source(np.ones((16, 8))).sum(axis=0)] * 2), 2), np.full((2, 8), 16.0)
     )
+
+
+def read(host):
+    """Chunks that are tasks of their own, for several users."""
+    return source(host).map_blocks(np.negative, dtype=host.dtype)
+
+
+JOINT = {
+    "two": lambda x: [x.sum(axis=0), x.max(axis=0)],
+    "four": lambda x: [x.mean(axis=0), x.std(axis=0), x.argmax(axis=0), (x > 0).any(axis=0)],
+    "all and some axes": lambda x: [x.mean(), x.min(axis=(0, 1)), x.sum(axis=0)],
+    "one with a second array": lambda x: [(x * (x[::-1] + 1)).sum(axis=0), x.max(axis=0)],
+    "in two layers": lambda x: [(x + 1).sum(axis=0), (x + 1).max(axis=0), (x * 2).min(axis=0)],
+    "the second pass too": lambda x: [x.mean(axis=0), (x - x.mean(axis=0)).std(axis=0)],
+}
+
+
+@pytest.mark.parametrize("cards", [1, 3])
+@pytest.mark.parametrize("name", JOINT)
+def test_bits_of_reductions_of_the_same_chunks(name, cards):
+    lazy = JOINT[name](read(data("f4", (45, 3, 4))))
+    for one, several in zip(
+        run_all(lazy, cards, bundle=1), run_all(lazy, cards, bundle=16, prefetch=1), strict=True
+    ):
+        np.testing.assert_array_equal(one, several)
+
+
+def run_all(lazy, cards, **kwargs):
+    graph, keys = planned_together(lazy, cards, **kwargs)
+    return [np.asarray(found) for found in run_locally(graph, keys)]
+
+
+def planned_together(lazy, cards, **kwargs):
+    merged = HighLevelGraph.merge(*(one.dask for one in lazy))
+    keys = list(dask.core.flatten([one.__dask_keys__() for one in lazy]))
+    assert len(keys) == len(lazy)  # one chunk each
+    return Planner(cards, **kwargs)(merged, keys), keys
+
+
+@pytest.mark.parametrize("name", ["two", "four"])
+@pytest.mark.parametrize("cards", [1, 4])
+def test_reductions_of_the_same_chunks_share_bundles(name, cards):
+    chunks = 256
+    lazy = JOINT[name](on_cards((chunks, 2, 2), (1, 2, 2)))
+    graph, _ = planned_together(lazy, cards, bundle=64)
+    found = bundles(graph)
+    assert sum(map(chunks_in, found.values())) == chunks
+    assert all(32 < chunks_in(node) <= 64 for node in found.values())
+    owners, ranks = annotations(graph, "card"), annotations(graph, "rank")
+    assert {owners[key] for key in found} == set(range(cards))
+    assert len({ranks[key] for key in found}) == len(found)
+    per_bundle = 1 + len(lazy)
+    assert len(ensure_dict(graph)) <= per_bundle * chunks // 32 + len(lazy) * (3 * cards + 12)
+
+
+def test_reductions_that_wait_for_each_other_share_none():
+    x, y = on_cards((64, 4), (1, 4)), on_cards((64, 5), (1, 5))
+    a, c = x.sum(), y.sum()
+    # of each pair one waits for one of the other
+    graph, _ = planned_together([a, c, (x - c).max(axis=0), (y - a).max(axis=0)], 2)
+    assert bundles(graph) == {}
+    graph, _ = planned_together([a, (x - c).max(axis=0)], 2)
+    assert sum(map(chunks_in, bundles(graph).values())) == 128
+
+
+def test_reductions_of_the_same_chunks_take_each_once_and_one_at_a_time():
+    x = on_cards((64, 16, 16), (1, 16, 16))
+    both = [x.sum(axis=0), x.max(axis=0)]
+    chunk = 16 * 16 * 8
+    with dask.config.set({"daskasc.planner.bundle": 1}):
+        single = daskasc.plan(*both, cards=1, persist=True)
+    many = daskasc.plan(*both, cards=1, persist=True)
+    assert many.kinds["bundle"] == 1
+    assert many.bytes_host_to_device == single.bytes_host_to_device == 64 * chunk
+    assert many.peak_device_bytes <= 22 * chunk < single.peak_device_bytes
 
 
 def test_results_that_all_chunks_use_do_not_hinder():

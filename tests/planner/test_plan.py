@@ -71,7 +71,7 @@ def test_several_collections_share_their_chunks():
     both = daskasc.plan(x.sum(axis=0), {"highest": x.max(axis=0)}, cards=4)
     assert [one.name for one in both.collectives] == ["max", "sum"]
     assert both.bytes_host_to_device == total.bytes_host_to_device
-    assert sorted(both.kinds) == ["chunk", "collective", "combine", "gather"]
+    assert sorted(both.kinds) == ["bundle", "collective", "combine", "gather"]
 
 
 def test_bytes_of_a_store(tmp_path):
