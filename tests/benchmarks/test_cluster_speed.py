@@ -52,3 +52,11 @@ def test_planner_compares_values(load):
     script.compare(10, "dask", 2.4)  # 0 to 6, 0, 1, 2
     with pytest.raises(AssertionError, match="10 by dask"):
         script.compare(10, "dask", 2.5)
+
+
+def test_reading_ahead(execute):
+    lines, results = execute("read_ahead", "--size", "6", "--latency", "1", "--repeats", "1")
+    assert table(lines)[0] == ["latency of a chunk", "dask", "0 ahead", "1 ahead", "2 ahead"]
+    assert [one["variant"] for one in results] == ["dask", "0 ahead", "1 ahead", "2 ahead"]
+    assert all(KEYS - {"tasks"} <= one.keys() for one in results)
+    assert lines[-1].startswith(("met", "MISSED"))
