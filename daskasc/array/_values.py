@@ -95,7 +95,9 @@ def whole_numbers(value: Any) -> tuple[int, ...]:
     try:
         return (operator.index(given),)
     except TypeError:
-        return tuple(map(operator.index, given))
+        if not hasattr(given, "__iter__"):
+            raise
+    return tuple(map(operator.index, given))
 
 
 def _host(dtype: Any) -> np.dtype[Any]:
