@@ -36,9 +36,8 @@ class Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item):
-        marker = item.get_closest_marker("timeout")
-        limit = float(marker.args[0] if marker else item.config.getini("timeout"))
-        self._due = time.monotonic() + max(limit - EARLY, limit / 2)
+        limit = _limit(item)
+        self._due = time.monotonic() + max(limit - EARLY, limit / 2) if limit > 0 else None
         try:
             return (yield)
         finally:
@@ -49,6 +48,15 @@ class Watch:
             if self._due is not None and time.monotonic() > self._due:
                 self._due = None
                 ask()
+
+
+def _limit(item: pytest.Item) -> float:
+    """Seconds that a test may take; 0 for no limit."""
+    marker = item.get_closest_marker("timeout")
+    option = item.config.getoption("timeout", None)
+    if marker and marker.args:
+        return float(marker.args[0])
+    return float(item.config.getini("timeout") or 0 if option is None else option)
 
 
 def ask() -> list[int]:

@@ -33,8 +33,8 @@ Steps = dict[Key, GraphNode]
 Values = dict[Key, Any]
 Handover = Callable[[Any], None]
 
-# a source may be read on another stream than its user's if what it needs is one of these, and a
-# result that is none of them, nor an array on the card, is waited for
+# what a source gives is handed over where it is an array on the card, and waited for where it is
+# neither that nor one of these
 _ON_HOST = (np.ndarray, np.generic, int, float, complex, str, bytes, slice, tuple, type(None))
 
 
