@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from daskasc import config, device, registration
+from daskasc.cluster import _sampling
 from daskasc.cluster._spawning import UninterruptedSpawn, ignore_interrupts
 from daskasc.cluster._store import DeviceStore
 from daskasc.errors import DeviceUnavailableError
@@ -78,6 +79,7 @@ class CardPlugin(WorkerPlugin):
                 f"{self._kind} card {self._card} could not be attached within {self._timeout:g} s "
                 "(start_timeout); look at the driver, or allow more time"
             ) from None
+        _sampling.install(worker)
         worker.handlers["daskasc_report"] = lambda: self._report(worker)
         worker.handlers["daskasc_reset"] = lambda: self._reset(worker)
 
