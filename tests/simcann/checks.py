@@ -92,6 +92,75 @@ def streams_need_events() -> None:
 
 
 @check
+def an_operator_waits_for_nobody() -> None:
+    """A staging buffer that is filled again too early is seen with an operator behind the copy."""
+    wrong = 0
+    staging = torch.zeros(1000).pin_memory()
+    for turn in range(1, 41):
+        torch.npu.synchronize()
+        staging.fill_(turn)
+        card = torch.empty(1000, device="npu").copy_(staging, non_blocking=True)
+        double = card * 2
+        staging.fill_(-1)
+        wrong += bool((double.cpu() != 2 * turn).any())
+    assert wrong, "the operator waited for its operand"
+
+
+def _overwritten(recorded: bool) -> int:
+    """How often memory was reused while another stream's operator had still to read it."""
+    other = torch.npu.Stream()
+    found = 0
+    for turn in range(1, 61):
+        made = torch.full((100_000,), float(turn), device="npu")
+        other.wait_stream(torch.npu.current_stream())
+        with torch.npu.stream(other):
+            double = made * 2
+        if recorded:
+            made.record_stream(other)
+        del made
+        again = torch.full((100_000,), -1.0, device="npu")
+        torch.npu.current_stream().synchronize()
+        torch.npu.current_stream().wait_stream(other)
+        found += bool((double.cpu() != 2 * turn).any())
+        torch.npu.synchronize()
+        del again
+    return found
+
+
+@check
+def memory_of_another_stream_needs_record_stream() -> None:
+    """Memory that is let go of while another stream still reads it is reused, but with a record."""
+    assert _overwritten(recorded=False), "nothing was reused too early"
+    assert not _overwritten(recorded=True)
+
+
+@check
+def operators_are_queued() -> None:
+    """Elementwise operators, reductions, products and joins run on the thread of their stream."""
+    import simcann_operators
+
+    x = torch.arange(12, dtype=torch.float32, device="npu").reshape(3, 4)
+    calls: list[Callable[[], object]] = [
+        lambda: x + 1,
+        lambda: x.add_(0),
+        lambda: torch.add(x, x, out=torch.empty_like(x)),
+        lambda: x < 3,
+        lambda: torch.where(x > 3, x, 0.0),
+        lambda: x.sum(0),
+        lambda: x.mean(),
+        lambda: x @ x.T,
+        lambda: torch.cat([x, x]),
+        lambda: torch.sort(x, dim=0),
+        lambda: torch.cumsum(x, 1),
+        lambda: x.amax(1),
+    ]
+    for number, call in enumerate(calls):
+        before = simcann_operators.queued()
+        call()
+        assert simcann_operators.queued() > before, f"call {number} was not queued"
+
+
+@check
 def operators_come_behind_copies_in_the_task_queue() -> None:
     """Memory of one thread's queued copy may be an operator's result in another thread."""
     size, turns = 1024, 12

@@ -1,5 +1,7 @@
 // Runs aten operators of npu tensors by the CPU's kernels, on the memory of the simulated card.
 //
+// Most are queued whole (later.hpp). For those whose shapes only the kernel knows:
+//
 //   1. wait for the current stream, so that the operands are what this stream sees
 //   2. the CPU kernel reads the operands' own memory; what it writes goes to temporary memory
 //   3. the writes are queued on the stream
@@ -8,140 +10,19 @@
 // Operators outside the documented table are refused, or fall back with a warning (see table.py).
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/extension.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 #include <torch/library.h>
 
-#include <map>
-#include <set>
-
-#include "simcann.hpp"
-
-namespace c10_npu {  // as torch_npu's own class, for the call
-class NPUStream {
- public:
-  ~NPUStream() {}
-  void* stream() const;  // waits until the task queue has handed everything over
-
- private:
-  c10::Stream stream_;
-};
-NPUStream getCurrentNPUStream(c10::DeviceIndex device);
-}  // namespace c10_npu
+#include "later.hpp"
 
 namespace {
 
-constexpr auto kNpu = c10::DeviceType::PrivateUse1;
+using namespace simcann;
 
-struct Refusal {
-  std::set<std::string> dtypes;  // refused, as aclnn's parameter check does; "*": every call
-  std::set<std::string> fallback;  // computed on the CPU by torch_npu, with a warning
-};
-struct Limit {
-  int64_t axes = 0;  // most that an argument may have; 0: any
-  int64_t elements = 0;  // results have fewer; 0: any
-  std::string argument;  // may not be given
-};
-std::map<std::string, Refusal> refusals;
-std::map<std::string, Limit> limits;
-std::atomic<int64_t> calls{0}, fallbacks{0};
-
-bool flag(const char* name) {
-  const char* value = getenv(name);
-  return value && *value && std::string(value) != "0";
-}
-
-bool is_npu(const at::Tensor& tensor) { return tensor.defined() && tensor.device().type() == kNpu; }
-
-at::Tensor over_same_memory(const at::Tensor& tensor, const c10::Storage& storage) {
-  at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
-  auto* inner = made.unsafeGetTensorImpl();
-  inner->set_storage_offset(tensor.storage_offset());
-  inner->set_sizes_and_strides(tensor.sizes(), tensor.strides());
-  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) inner->set_wrapped_number(true);
-  if (tensor.is_conj()) made._set_conj(true);
-  if (tensor.is_neg()) made._set_neg(true);
-  return made;
-}
-
-std::string base_name(const c10::FunctionSchema& schema) {
-  std::string name = schema.name().substr(schema.name().find("::") + 2);
-  if (!name.empty() && name.back() == '_') name.pop_back();
-  return name;
-}
-
-std::vector<at::Tensor> npu_tensors(const torch::jit::Stack& stack, size_t count) {
-  std::vector<at::Tensor> found;
-  for (size_t i = stack.size() - count; i < stack.size(); i++) {
-    if (stack[i].isTensor() && is_npu(stack[i].toTensor())) found.push_back(stack[i].toTensor());
-    if (stack[i].isTensorList())
-      for (const at::Tensor& tensor : stack[i].toTensorVector())
-        if (is_npu(tensor)) found.push_back(tensor);
-  }
-  return found;
-}
-
-// what table.py says about a call, before it is made
-void check_table(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
-  std::string name = base_name(schema);
-  size_t count = schema.arguments().size();
-  std::vector<at::Tensor> tensors = npu_tensors(stack, count);
-  auto limit = limits.find(name);
-  if (limit != limits.end()) {
-    for (const at::Tensor& tensor : tensors)
-      TORCH_CHECK(!limit->second.axes || tensor.dim() <= limit->second.axes, "call aclnn", name,
-                  " failed, error code 161002: a tensor of ", tensor.dim(),
-                  " axes is not supported on Ascend910B (simulated)");
-    for (size_t i = 0; i < count; i++)
-      TORCH_CHECK(schema.arguments()[i].name() != limit->second.argument ||
-                      stack[stack.size() - count + i].isNone(),
-                  "call aclnn", name, " failed, error code 161002: argument ",
-                  limit->second.argument, " is not supported on Ascend910B (simulated)");
-  }
-  auto found = refusals.find(name);
-  if (found == refusals.end()) return;
-  TORCH_CHECK(!found->second.dtypes.count("*"), "call aclnn", name,
-              " failed, error code 161002: the function is not supported on Ascend910B "
-              "(simulated)");
-  std::vector<std::string> dtypes;
-  for (const at::Tensor& tensor : tensors) dtypes.push_back(c10::toString(tensor.scalar_type()));
-  if (tensors.empty())  // makes a tensor out of nothing
-    for (size_t i = 0; i < count; i++) {
-      const c10::IValue& value = stack[stack.size() - count + i];
-      if (schema.arguments()[i].name() == "dtype" && value.isInt())
-        dtypes.push_back(c10::toString(value.toScalarType()));
-    }
-  for (const std::string& dtype : dtypes) {
-    TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
-                " failed, error code 161002: dtype DT_", dtype,
-                " is not supported on Ascend910B (simulated)");
-    if (!found->second.fallback.count(dtype)) continue;
-    fallbacks++;
-    TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
-                "' is not supported on the NPU backend for ", dtype,
-                ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
-    static std::mutex mutex;
-    static std::set<std::string> said;
-    std::lock_guard<std::mutex> lock(mutex);
-    if (said.insert(name).second)
-      TORCH_WARN("CAUTION: The operator 'aten::", name,
-                 "' is not currently supported on the NPU backend and will fall back to run on "
-                 "the CPU. (simulated)");
-  }
-}
-
-void check_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
-  auto limit = limits.find(base_name(schema));
-  if (limit == limits.end() || !limit->second.elements) return;
-  for (size_t i = stack.size() - schema.returns().size(); i < stack.size(); i++)
-    TORCH_CHECK(!stack[i].isTensor() || stack[i].toTensor().numel() < limit->second.elements,
-                "call aclnn", base_name(schema), " failed, error code 161002: a result of ",
-                stack[i].toTensor().numel(), " elements is not supported on Ascend910B "
-                "(simulated)");
-}
+std::atomic<int64_t> calls{0};
 
 // One operator call: its tensors on the card and their counterparts for the CPU kernel.
 class Call {
@@ -201,7 +82,7 @@ class Call {
   void check_mask() {
     std::string name = base_name(schema_);
     if (!mask_ || (name != "index_put" && name != "_index_put_impl")) return;
-    simcann_lose(device().index(), simcann::kAiCore, "index_put with a mask");
+    simcann_lose(device().index(), kAiCore, "index_put with a mask");
     TORCH_CHECK(false, "The aicore execution is abnormal, error code is 507018 (simulated: "
                        "index_put with a boolean index)");
   }
@@ -245,11 +126,11 @@ class Call {
           pair.npu.as_strided_(pair.cpu.sizes(), pair.cpu.strides());
       }
       if (!pair.cpu.numel()) continue;
-      at::Tensor target = over_same_memory(pair.npu, storage_of(pair.npu));
-      simcann::queue(stream_, [target, source = saturated(pair.cpu)]() mutable {
+      at::Tensor target = over_same_memory(pair.npu, storages_.of(pair.npu));
+      queue(stream_, [target, source = saturated(pair.cpu)]() mutable {
         at::AutoDispatchBelowADInplaceOrView below;
         target.copy_(source);
-        return simcann::kOk;
+        return kOk;
       });
     }
   }
@@ -259,26 +140,6 @@ class Call {
     at::Tensor cpu, npu;
     bool written;
   };
-
-  static void check(aclError code) {
-    TORCH_CHECK(!code, "NPU function error: an operator or copy failed, error code is ", code,
-                " (simulated)");
-  }
-
-  c10::Storage storage_of(const at::Tensor& tensor) {
-    auto* inner = tensor.storage().unsafeGetStorageImpl();
-    auto found = storages_.find(inner);
-    if (found == storages_.end() || found->second.data() != inner->data()) {
-      // holds the card's storage: queued writes may outlive the tensor
-      auto* keep = new c10::Storage(tensor.storage());
-      c10::DataPtr data(
-          inner->mutable_data(), keep, [](void* it) { delete static_cast<c10::Storage*>(it); },
-          c10::Device(c10::kCPU));
-      storages_[inner] = c10::Storage(c10::Storage::use_byte_size_t(), inner->nbytes(),
-                                      std::move(data), c10::GetAllocator(c10::kCPU), false);
-    }
-    return storages_[inner];
-  }
 
   at::Tensor alias(const at::Tensor& tensor, bool written) {
     if (!is_npu(tensor)) {
@@ -294,7 +155,7 @@ class Call {
     for (Pair& pair : pairs_)
       if (pair.npu.is_same(tensor)) return pair.cpu;
     if (pairs_.empty()) start();
-    at::Tensor cpu = over_same_memory(tensor, storage_of(tensor));
+    at::Tensor cpu = over_same_memory(tensor, storages_.of(tensor));
     if (written) {
       at::AutoDispatchBelowADInplaceOrView below;
       at::Tensor own = at::empty_strided(cpu.sizes(), cpu.strides(), cpu.options());
@@ -322,26 +183,17 @@ class Call {
     stream_ = c10_npu::getCurrentNPUStream(device().index()).stream();
     size_t bytes = static_cast<size_t>(source.numel()) * source.element_size();
     if (bytes)
-      simcann::queue(stream_, [to = made.mutable_data_ptr(), keep = made.storage(), source, bytes] {
+      queue(stream_, [to = made.mutable_data_ptr(), keep = made.storage(), source, bytes] {
         memcpy(to, source.const_data_ptr(), bytes);
-        return simcann::kOk;
+        return kOk;
       });
     return made;
-  }
-
-  // as the 910A always, and an A2 by INF_NAN_MODE_FORCE_DISABLE=1 (torch_npu refuses plain
-  // INF_NAN_MODE_ENABLE=0 there): overflow saturates and NaN becomes 0
-  static at::Tensor saturated(const at::Tensor& tensor) {
-    static const bool on = flag("INF_NAN_MODE_FORCE_DISABLE");
-    if (!on || !at::isFloatingType(tensor.scalar_type())) return tensor;
-    at::AutoDispatchBelowADInplaceOrView below;
-    return at::nan_to_num(tensor, 0.0);
   }
 
   const c10::FunctionSchema& schema_;
   std::vector<Pair> pairs_;
   std::vector<at::Tensor> hosts_;
-  std::map<c10::StorageImpl*, c10::Storage> storages_;
+  Storages storages_{true};  // queued writes may outlive the tensor
   std::optional<c10::Device> device_;
   int64_t host_axes_ = 0;
   void* stream_ = nullptr;
@@ -370,6 +222,7 @@ void run_on_cpu(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::
   calls++;
   const auto& schema = op.schema();
   check_table(schema, *stack);
+  if (runs_later(op) && Later(op).run(stack)) return;
   size_t count = schema.arguments().size(), base = stack->size() - count;
   Call call(op);
   bool has_generator = false;
@@ -462,5 +315,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("refuse", &refuse);
   m.def("limit", &limit);
   m.def("calls", [] { return calls.load(); });
+  m.def("queued", [] { return queued.load(); });
   m.def("fallbacks", [] { return fallbacks.load(); });
 }

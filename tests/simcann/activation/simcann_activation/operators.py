@@ -41,6 +41,10 @@ def install() -> Any:
     from simcann_activation import table
 
     importlib.import_module("torch_npu")
+    # PyTorch's meta kernels in Python come before those in C++, which queued operators ask for
+    # their shapes, and take a hundred times as long
+    meta = importlib.import_module("torch._meta_registrations")
+    meta._meta_lib_dont_use_me_use_register_meta._destroy()
     sys.path.insert(0, os.environ["SIMCANN_LIBRARIES"])
     try:
         module = importlib.import_module("simcann_operators")
