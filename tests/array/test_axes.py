@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .reference import check
+from .reference import WRONG_REDUCTIONS, check
 
 pytestmark = pytest.mark.usefixtures("no_fallback")
 SCALAR, LINE, PLANE = np.array(3.5), np.arange(3.0), np.arange(6.0).reshape(2, 3)
@@ -77,9 +77,10 @@ def test_an_axis_of_takers(name: str) -> None:
 def test_an_axis_of_the_methods_of_ufuncs(ufunc: np.ufunc) -> None:
     for array in (SCALAR, LINE, PLANE):
         for axis in (*AXES, True, None):
-            check(lambda a, x=axis: ufunc.reduce(a, axis=x), array)
             check(lambda a, x=axis: ufunc.accumulate(a, axis=x), array)
-            check(lambda a, x=axis: ufunc.reduceat(a, [0, 1], axis=x), array)
+            given = array.astype("i8") if ufunc in WRONG_REDUCTIONS else array
+            check(lambda a, x=axis: ufunc.reduce(a, axis=x), given)
+            check(lambda a, x=axis: ufunc.reduceat(a, [0, 1], axis=x), given)
 
 
 @pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="since NumPy 2.1")
