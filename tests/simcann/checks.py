@@ -193,6 +193,9 @@ def refuses_what_is_not_documented() -> None:
     wide = torch.ones(3, dtype=torch.float64).npu()
     raises(RuntimeError, "161002", lambda: wide * wide)
     raises(RuntimeError, "161002", lambda: torch.sort(wide))
+    single = torch.ones(3).npu()
+    for function in (torch.cumsum, torch.mean, torch.nansum):
+        raises(RuntimeError, "161002", lambda f=function: f(single, 0, dtype=torch.float64))
     whole = torch.ones(2, 2, dtype=torch.int32).npu()
     raises(RuntimeError, "161002", lambda: whole @ whole)
     raises(RuntimeError, "not supported", lambda: torch.trunc(torch.ones(3).npu()))
@@ -223,9 +226,16 @@ def memory_is_limited() -> None:
 
 @check
 def saturates() -> None:
-    """INF_NAN_MODE_FORCE_DISABLE=1: infinity is the largest number, NaN is 0."""
+    """Infinity is the largest number, NaN is 0: of operators, casts and complex numbers."""
+    most = torch.finfo(torch.float32).max
     found = (torch.tensor([1.0, 0.0], device="npu") / 0).cpu()
-    assert found.tolist() == [torch.finfo(torch.float32).max, 0.0]
+    assert found.tolist() == [most, 0.0]
+    narrow = torch.tensor([1e30, -1e30, 2.0]).npu().half().cpu()
+    assert narrow.tolist() == [65504.0, -65504.0, 2.0]
+    large = torch.tensor([complex(most, 1.0)]).npu()
+    assert (large * 2).cpu().tolist() == [complex(most, 2.0)]
+    into = torch.tensor([most], device="npu")
+    assert into.mul_(2).cpu().tolist() == [most]
 
 
 @check
@@ -236,14 +246,17 @@ def visible_cards() -> None:
 
 @check
 def fork_is_refused() -> None:
-    """A child that was forked after a device was used cannot use one."""
-    torch.ones(3, device="npu").cpu()
+    """A child that was forked after a question to the driver cannot use a device."""
+    import ctypes
+
+    driver = ctypes.CDLL("libascendcl.so")
+    if os.environ["FIRST"] == "question":
+        driver.aclrtGetSocName()
+    else:
+        torch.ones(3, device="npu").cpu()
     child = os.fork()
     if not child:
-        import ctypes
-
-        library = ctypes.CDLL("libascendcl.so")
-        os._exit(library.aclrtSetDevice(0) != 0)
+        os._exit(driver.aclrtSetDevice(0) != 0)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 1
 

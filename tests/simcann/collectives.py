@@ -59,6 +59,25 @@ def right_values(rank: int, size: int, place: str) -> None:
     assert received.eq((rank - 1) % size).all()
 
 
+def takes_memory(rank: int, size: int, place: str) -> None:
+    """A communicator has two buffers of 200 MiB in the card's memory."""
+    one = torch.ones(3, device=place)
+    torch.npu.synchronize()
+    before, _ = torch.npu.mem_get_info()
+    dist.all_reduce(one)
+    torch.npu.synchronize()
+    assert before - torch.npu.mem_get_info()[0] >= 400 << 20
+
+
+def saturates(rank: int, size: int, place: str) -> None:
+    """Sums over cards without infinities: overflow is the largest number, NaN is 0."""
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        most = torch.finfo(dtype).max
+        given = torch.tensor([most, -most, 1.0], dtype=dtype).npu()
+        dist.all_reduce(given)
+        assert given.tolist() == [most, -most, size], dtype
+
+
 def refuses(rank: int, size: int, place: str) -> None:
     """The dtypes and operations that HCCL's documentation excludes.
 
@@ -68,8 +87,8 @@ def refuses(rank: int, size: int, place: str) -> None:
     dist.all_reduce(short)
     assert short.tolist() == [size] * 3
     wide = torch.ones(3, dtype=torch.float64).npu()
-    _raises("", lambda: dist.all_reduce(wide))
-    _raises("", lambda: dist.all_reduce(short, op=dist.ReduceOp.PRODUCT))
+    _raises("not supported", lambda: dist.all_reduce(wide))
+    _raises("not support feature", lambda: dist.all_reduce(short, op=dist.ReduceOp.PRODUCT))
     dist.barrier()
     torch.npu.synchronize()
     os._exit(0)  # a group that saw an error is not taken down
@@ -90,7 +109,7 @@ def fails(rank: int, size: int, place: str) -> None:
     os._exit(0)
 
 
-CHECKS = {function.__name__: function for function in (right_values, refuses, fails)}
+CHECKS = {function.__name__: function for function in (right_values, takes_memory, saturates, refuses, fails)}
 
 
 def main(rank: int, name: str, size: int, store: str, fault: str) -> None:

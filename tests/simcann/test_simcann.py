@@ -57,10 +57,20 @@ def test_contexts_are_logged(python, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "fault"),
-    [("right_values", ""), ("refuses", ""), ("fails", "stall:2"), ("fails", "die:2")],
+    [
+        ("right_values", ""),
+        ("takes_memory", ""),
+        ("saturates", ""),
+        ("refuses", ""),
+        ("fails", "stall:2"),
+        ("fails", "die:2"),
+        ("fails", "refuse:2"),
+    ],
 )
 def test_collectives(python, tmp_path, name, fault):
     extra = {"SIMCANN_HCCL_TIMEOUT": "5"} if fault else {}
+    if name == "saturates":
+        extra["INF_NAN_MODE_FORCE_DISABLE"] = "1"
     if name == "refuses":
         extra["TASK_QUEUE_ENABLE"] = "0"
     before = set(os.listdir("/dev/shm"))

@@ -16,6 +16,7 @@ namespace simcann {
 enum Result : int {
   kSuccess = 0,
   kParameter = 1,
+  kMemory = 3,
   kInternal = 4,
   kUnsupported = 5,
   kSystemCall = 8,

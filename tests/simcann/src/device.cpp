@@ -1,15 +1,14 @@
 // Devices: how many there are, which one a thread uses, and what makes one unusable.
 //
 // ASCEND_RT_VISIBLE_DEVICES is honoured as the driver does: ascending numbers, renumbered from 0;
-// any other list shows no device. A process that was forked after a device was used, or that may
-// not use one (SIMCANN_NO_CONTEXT=1: clients, nannies, schedulers), is refused.
+// any other list shows no device. A process that was forked after a first call to the driver, or that
+// may not use one (SIMCANN_NO_CONTEXT=1: clients, nannies, schedulers), is refused.
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <mutex>
 #include <vector>
 
 #include "simcann.hpp"
@@ -51,6 +50,7 @@ int count_visible() {
 void in_child() {
   if (any_used) forked_after_use = true;
 }
+[[maybe_unused]] const int watched = pthread_atfork(nullptr, nullptr, in_child);
 
 }  // namespace
 
@@ -90,7 +90,7 @@ void lose_device(int device, aclError code, const std::string& why) {
 aclError check_usable(int device) {
   if (forked_after_use) {
     note("forked");
-    return fail(kNoContext, "this process was forked after a device was used; spawn it instead");
+    return fail(kNoContext, "this process was forked after the driver was used; spawn it instead");
   }
   static const bool forbidden = setting("SIMCANN_NO_CONTEXT", 0) != 0;
   if (forbidden) {
@@ -116,8 +116,7 @@ SIMCANN_API void simcann_note(const char* line) { note(line); }
 SIMCANN_API aclError aclInit(const char*) {
   if (initialized) return kRepeatInitialize;
   initialized = true;
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, in_child); });
+  any_used = true;
   return kOk;
 }
 SIMCANN_API aclError aclFinalize() {
@@ -129,7 +128,8 @@ SIMCANN_API const char* aclGetRecentErrMsg() {
 }
 SIMCANN_API void aclAppLog(int, const char*, const char*, uint32_t, const char*, ...) {}
 SIMCANN_API const char* aclrtGetSocName() {
-  static const std::string name = text_setting("SIMCANN_SOC", "Ascend910B3");
+  static const std::string name = soc_name();
+  any_used = true;  // the question already initialises the driver
   return name.c_str();
 }
 SIMCANN_API aclError aclrtGetDeviceCount(uint32_t* count) {

@@ -2,9 +2,11 @@
 //
 // On Atlas A2 reductions take int8..int64, float16, bfloat16 and float32 (prod neither int16 nor
 // bfloat16); other collectives move any type. SIMCANN_FAULT names a collective that fails.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -21,8 +23,14 @@ enum Type { kInt8, kInt16, kInt32, kFloat16, kFloat32, kInt64, kUint64, kUint8, 
             kFloat64, kBfloat16, kInt128 };
 enum Operation { kSum, kProd, kMax, kMin };
 
+// a communicator has two buffers of HCCL_BUFFSIZE MiB (200) in the card's memory
 struct Communicator {
+  explicit Communicator(std::shared_ptr<Channel> opened) : channel(std::move(opened)) {}
+  ~Communicator() { simcann_take(device, -bytes); }
+
   std::shared_ptr<Channel> channel;
+  int device = -1;
+  int64_t bytes = 0;
 };
 struct RootInfo {
   char internal[4108];
@@ -76,6 +84,22 @@ void combine_halves(char* total, const char* piece, size_t bytes, int operation)
     memcpy(&b, piece + at, 2);
     a = Down(apply<float>(Up(a), Up(b), operation));
     memcpy(total + at, &a, 2);
+  }
+}
+
+// overflow is the largest number, and NaN 0, on cards that have no others
+void saturate(int type, char* values, size_t bytes) {
+  size_t size = width(type);
+  if (!simcann_saturates() || (type != kFloat32 && type != kFloat16 && type != kBfloat16)) return;
+  for (size_t at = 0; at < bytes; at += size) {
+    float value, most = std::numeric_limits<float>::max();
+    uint16_t half;
+    memcpy(type == kFloat32 ? static_cast<void*>(&value) : &half, values + at, size);
+    if (type == kFloat16) value = from_half(half), most = 65504.0f;
+    if (type == kBfloat16) value = from_bfloat(half), most = from_bfloat(0x7f7f);
+    value = value != value ? 0.0f : std::clamp(value, -most, most);
+    half = type == kFloat16 ? to_half(value) : to_bfloat(value);
+    memcpy(values + at, type == kFloat32 ? static_cast<void*>(&value) : &half, size);
   }
 }
 
@@ -136,6 +160,7 @@ int reduced(void* handle, void* stream, const void* mine, void* out, size_t tota
           else
             combine(type, &sum[from - begin], piece + (from - offset), to - from, operation);
         });
+    saturate(type, sum.data(), sum.size());
     if (result == kSuccess && keep) memcpy(out, sum.data(), sum.size());
     return result;
   });
@@ -144,8 +169,15 @@ int reduced(void* handle, void* stream, const void* mine, void* out, size_t tota
 int connect(const std::string& name, uint32_t size, uint32_t rank, void** handle) {
   std::shared_ptr<Channel> channel;
   Result result = Channel::open(name, static_cast<int>(size), static_cast<int>(rank), &channel);
-  if (result == kSuccess) *handle = new Communicator{channel};
-  return result;
+  if (result != kSuccess) return result;
+  auto made = std::make_unique<Communicator>(channel);
+  int device = current_device();
+  int64_t bytes = 2 * setting("HCCL_BUFFSIZE", 200) << 20;
+  if (simcann_take(device, bytes)) return kMemory;
+  made->device = device;
+  made->bytes = bytes;
+  *handle = made.release();
+  return kSuccess;
 }
 
 Channel& channel_of(void* handle) { return *static_cast<Communicator*>(handle)->channel; }

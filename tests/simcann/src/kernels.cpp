@@ -2,8 +2,10 @@
 //
 // Each has two phases, as all aclnn functions: ...GetWorkspaceSize describes the call, the second
 // phase queues it on a stream. Descriptions hold raw device pointers, as real ones do.
+#include <algorithm>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "halves.hpp"
@@ -84,7 +86,22 @@ Number load(int type, const char* at) {
   }
 }
 
-void store(int type, char* at, const Number& n) {
+double saturated(int type, double value) {
+  if (value != value) return 0;
+  double most = type == kHalf       ? 65504.0
+                : type == kBfloat16 ? static_cast<double>(from_bfloat(0x7f7f))
+                : type == kDouble || type == kComplex128
+                    ? std::numeric_limits<double>::max()
+                    : static_cast<double>(std::numeric_limits<float>::max());
+  return std::clamp(value, -most, most);
+}
+
+void store(int type, char* at, const Number& given) {
+  Number n = given;
+  if (!n.integral && simcann_saturates() && type != kBool) {
+    n.real = saturated(type, n.real);
+    n.imaginary = saturated(type, n.imaginary);
+  }
   int64_t integer = n.integral ? n.integer
                                : (n.real == n.real ? static_cast<int64_t>(n.real) : INT64_MIN);
   switch (type) {

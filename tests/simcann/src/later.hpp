@@ -177,7 +177,7 @@ class Later {
         at::AutoDispatchBelowADInplaceOrView below;
         op.callBoxed(&call);
         for (auto& [index, target] : targets) target.copy_(saturated(call[index].toTensor()));
-        if (saturates())
+        if (simcann_saturates())
           for (at::Tensor& tensor : written) tensor.copy_(saturated(tensor));
       } catch (const std::exception& error) {
         simcann_note((name + " failed: " + error.what()).c_str());

@@ -118,6 +118,12 @@ int device_of(const void* pointer) {
 
 using namespace simcann;
 
+SIMCANN_API aclError simcann_take(int device, int64_t bytes) {
+  if (bytes >= 0) return take(device, static_cast<size_t>(bytes));
+  if (device >= 0) used[device] -= static_cast<size_t>(-bytes);
+  return kOk;
+}
+
 SIMCANN_API aclError aclrtMalloc(void** pointer, size_t size, int) {
   if (current_device() < 0) return fail(kNoContext, "no device is set in this thread");
   if (aclError code = check_usable(current_device())) return code;

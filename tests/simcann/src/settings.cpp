@@ -16,6 +16,8 @@ std::string text_setting(const char* name, const char* otherwise) {
   return value && *value ? value : otherwise;
 }
 
+std::string soc_name() { return text_setting("SIMCANN_SOC", "Ascend910B3"); }
+
 bool fault(const char* kind) {
   static const std::string wanted = text_setting("SIMCANN_FAULT", "");
   static const size_t colon = wanted.find(':');
@@ -28,3 +30,14 @@ bool fault(const char* kind) {
 }  // namespace simcann
 
 SIMCANN_API int simcann_fault(const char* kind) { return simcann::fault(kind); }
+
+// the 910A always, and an A2 by INF_NAN_MODE_FORCE_DISABLE=1 (torch_npu refuses plain
+// INF_NAN_MODE_ENABLE=0 there)
+SIMCANN_API int simcann_saturates() {
+  static const bool on = [] {
+    std::string soc = simcann::soc_name();
+    bool first = soc.rfind("Ascend910", 0) == 0 && soc.back() == 'A';
+    return first || simcann::setting("INF_NAN_MODE_FORCE_DISABLE", 0) != 0;
+  }();
+  return on;
+}

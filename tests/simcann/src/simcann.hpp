@@ -33,6 +33,7 @@ enum Error : aclError {
 // settings.cpp
 int64_t setting(const char* name, int64_t otherwise);
 std::string text_setting(const char* name, const char* otherwise);
+std::string soc_name();
 
 // device.cpp
 constexpr int kMaxDevices = 64;
@@ -67,6 +68,8 @@ SIMCANN_API int simcann_fault(const char* kind);
 SIMCANN_API void simcann_lose(int device, aclError code, const char* why);
 SIMCANN_API aclError simcann_check(int device);
 SIMCANN_API void simcann_note(const char* line);
+SIMCANN_API int simcann_saturates();  // whether overflow gives the largest number, and NaN 0
+SIMCANN_API aclError simcann_take(int device, int64_t bytes);  // negative: gives back
 
 namespace simcann {
 

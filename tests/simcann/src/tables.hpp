@@ -58,12 +58,11 @@ inline void check_table(const c10::FunctionSchema& schema, const torch::jit::Sta
               "(simulated)");
   std::vector<std::string> dtypes;
   for (const at::Tensor& tensor : tensors) dtypes.push_back(c10::toString(tensor.scalar_type()));
-  if (tensors.empty())  // makes a tensor out of nothing
-    for (size_t i = 0; i < count; i++) {
-      const c10::IValue& value = stack[stack.size() - count + i];
-      if (schema.arguments()[i].name() == "dtype" && value.isInt())
-        dtypes.push_back(c10::toString(value.toScalarType()));
-    }
+  for (size_t i = 0; i < count; i++) {
+    const c10::IValue& value = stack[stack.size() - count + i];
+    if (schema.arguments()[i].name() == "dtype" && value.isInt())
+      dtypes.push_back(c10::toString(value.toScalarType()));
+  }
   for (const std::string& dtype : dtypes) {
     TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
                 " failed, error code 161002: dtype DT_", dtype,

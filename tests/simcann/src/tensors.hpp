@@ -83,17 +83,12 @@ class Storages {
   std::map<c10::StorageImpl*, c10::Storage> made_;
 };
 
-// as the 910A always, and an A2 by INF_NAN_MODE_FORCE_DISABLE=1 (torch_npu refuses plain
-// INF_NAN_MODE_ENABLE=0 there): overflow saturates and NaN becomes 0
-inline bool saturates() {
-  static const bool on = flag("INF_NAN_MODE_FORCE_DISABLE");
-  return on;
-}
-
 inline at::Tensor saturated(const at::Tensor& tensor) {
-  if (!saturates() || !at::isFloatingType(tensor.scalar_type())) return tensor;
+  if (!simcann_saturates()) return tensor;
   at::AutoDispatchBelowADInplaceOrView below;
-  return at::nan_to_num(tensor, 0.0);
+  if (at::isComplexType(tensor.scalar_type()))
+    return at::view_as_complex(at::nan_to_num(at::view_as_real(tensor.resolve_conj()), 0.0));
+  return at::isFloatingType(tensor.scalar_type()) ? at::nan_to_num(tensor, 0.0) : tensor;
 }
 
 }  // namespace simcann
