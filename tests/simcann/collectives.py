@@ -109,7 +109,8 @@ def fails(rank: int, size: int, place: str) -> None:
     os._exit(0)
 
 
-CHECKS = {function.__name__: function for function in (right_values, takes_memory, saturates, refuses, fails)}
+_ALL = (right_values, takes_memory, saturates, refuses, fails)
+CHECKS = {function.__name__: function for function in _ALL}
 
 
 def main(rank: int, name: str, size: int, store: str, fault: str) -> None:
