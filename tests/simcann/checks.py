@@ -135,6 +135,27 @@ def memory_of_another_stream_needs_record_stream() -> None:
 
 
 @check
+def copies_of_another_card_come_first() -> None:
+    """Operators of a card that is not the thread's current one wait for that card's task queue."""
+    for turn in range(1, 21):
+        pinned = torch.full((1000,), float(turn)).pin_memory()
+        card = torch.empty(1000, device="npu:1").copy_(pinned, non_blocking=True)
+        for found in (card + 1, torch.flip(card, (0,)) + 1):
+            torch.npu.synchronize(1)
+            assert bool((found.cpu() == turn + 1).all())
+
+
+@check
+def a_failed_operator_is_heard_of() -> None:
+    """Whoever waits for an event hears of operators before it that failed."""
+    zeros = torch.zeros(3, dtype=torch.int32, device="npu")
+    event = torch.npu.Event()
+    torch.div(zeros, zeros, rounding_mode="floor")
+    event.record()
+    raises(RuntimeError, "507018", event.synchronize)
+
+
+@check
 def operators_are_queued() -> None:
     """Elementwise operators, reductions, products and joins run on the thread of their stream."""
     import simcann_operators
@@ -194,6 +215,8 @@ def refuses_what_is_not_documented() -> None:
     raises(RuntimeError, "161002", lambda: wide * wide)
     raises(RuntimeError, "161002", lambda: torch.sort(wide))
     single = torch.ones(3).npu()
+    raises(RuntimeError, "161002", lambda: torch.arange(3).npu() * torch.tensor(2.0).double())
+    raises(RuntimeError, "161002", lambda: single + 1j)
     for function in (torch.cumsum, torch.mean, torch.nansum):
         raises(RuntimeError, "161002", lambda f=function: f(single, 0, dtype=torch.float64))
     whole = torch.ones(2, 2, dtype=torch.int32).npu()

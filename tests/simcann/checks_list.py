@@ -15,6 +15,8 @@ ROWS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("an_operator_waits_for_nobody", _SLOW, {}),
     ("memory_of_another_stream_needs_record_stream", _SLOW, {}),
     ("operators_are_queued", {}, {}),
+    ("copies_of_another_card_come_first", {}, {"SIMCANN_HANDOVER_US": "3000"}),
+    ("a_failed_operator_is_heard_of", {}, {}),
     ("streams_need_events", _SLOW, {}),
     ("operators_come_behind_copies_in_the_task_queue", {}, {"SIMCANN_HANDOVER_US": "2000"}),
     ("refuses_what_is_not_documented", {}, {}),

@@ -9,6 +9,7 @@
 // at values to refuse them, or that have no meta kernel are not for here.
 #pragma once
 #include <ATen/Context.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "tables.hpp"
@@ -48,6 +49,7 @@ class Later {
       if (!described[i].isTensor()) return false;
       at::Tensor result = given_for(described[i].toTensor());
       if (!result.defined()) {
+        check_dtype(base_name(schema_), c10::toString(described[i].toTensor().scalar_type()));
         result = allocated(described[i].toTensor());
         if (!result.defined()) return false;
         made.push_back({i, result});
@@ -81,8 +83,11 @@ class Later {
 
   at::Tensor described(const at::Tensor& tensor, bool written) {
     if (!tensor.defined()) return tensor;
-    for (const Pair& pair : pairs_)
-      if (pair.given.is_same(tensor)) return pair.meta;
+    for (Pair& pair : pairs_)
+      if (pair.given.is_same(tensor)) {
+        pair.written |= written;
+        return pair.meta;
+      }
     bool here = is_npu(tensor);
     if (here && !device_) device_ = tensor.device();
     refused_ |= here ? tensor.device() != *device_ || tensor.layout() != c10::kStrided
@@ -159,6 +164,7 @@ class Later {
 
   void enqueue(const torch::jit::Stack& stack, size_t base,
                const std::vector<std::pair<size_t, at::Tensor>>& made) {
+    c10::DeviceGuard guard(*device_);  // whose task queue is waited for
     check(simcann_check(device_->index()));
     // copies that are still in the task queue come first
     void* stream = c10_npu::getCurrentNPUStream(device_->index()).stream();
@@ -180,7 +186,7 @@ class Later {
         if (simcann_saturates())
           for (at::Tensor& tensor : written) tensor.copy_(saturated(tensor));
       } catch (const std::exception& error) {
-        simcann_note((name + " failed: " + error.what()).c_str());
+        fprintf(stderr, "simcann: %s failed on its stream: %s\n", name.c_str(), error.what());
         return kAiCore;
       }
       return kOk;

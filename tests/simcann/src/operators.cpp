@@ -96,6 +96,7 @@ class Call {
   }
 
   void start() {
+    c10::DeviceGuard guard(device());  // whose task queue is waited for
     stream_ = c10_npu::getCurrentNPUStream(device().index()).stream();
     check(simcann_check(device().index()));
     check(simcann_wait(stream_));
@@ -175,7 +176,8 @@ class Call {
     for (const Pair& pair : pairs_)
       if (!pair.written && found.storage().is_alias_of(pair.cpu.storage()))  // a view
         return at::as_strided(pair.npu, found.sizes(), found.strides(), found.storage_offset());
-    at::Tensor source = saturated(found.is_non_overlapping_and_dense() ? found : found.contiguous());
+    at::Tensor source = found.is_non_overlapping_and_dense() ? found : found.contiguous();
+    source = saturated(source.resolve_conj().resolve_neg());
     at::Tensor made =
         at::empty_strided(source.sizes(), source.strides(), source.options().device(device()));
     // another thread may have let go of this memory while a copy to it was in the task queue: that

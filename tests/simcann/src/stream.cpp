@@ -37,6 +37,8 @@ struct Record {  // one recording of an event
   std::condition_variable changed;
   bool done = false;
   int64_t nanoseconds = 0;
+  aclError error = kOk;  // of what the stream did before
+  int device = -1;
 };
 struct Event {
   std::mutex mutex;
@@ -106,8 +108,16 @@ Stream* make(int device) {
 aclError wait_record(const std::shared_ptr<Record>& record) {
   if (!record) return kOk;
   std::unique_lock<std::mutex> lock(record->mutex);
-  record->changed.wait(lock, [&] { return record->done; });
-  return kOk;
+  // streams of a lost device do nothing any more
+  while (!record->changed.wait_for(lock, std::chrono::milliseconds(50),
+                                   [&] { return record->done; }))
+    if (aclError code = lost_code(record->device)) return code;
+  return record->error;
+}
+
+aclError error_of(Stream* stream) {
+  std::lock_guard<std::mutex> lock(stream->mutex);
+  return stream->error;
 }
 
 Stream* given(void* stream) {
@@ -246,9 +256,13 @@ SIMCANN_API aclError aclrtRecordEvent(void* handle, void* stream) {
     std::lock_guard<std::mutex> lock(event->mutex);
     event->last = record;
   }
-  enqueue(given(stream), [record] {
+  Stream* on = given(stream);
+  record->device = on->device;
+  enqueue(on, [record, on] {
+    aclError error = error_of(on);
     std::lock_guard<std::mutex> lock(record->mutex);
     record->done = true;
+    record->error = error;
     record->nanoseconds = now();
     record->changed.notify_all();
     return kOk;
@@ -281,7 +295,10 @@ SIMCANN_API aclError aclrtStreamWaitEvent(void* stream, void* event) {
   return kOk;
 }
 SIMCANN_API aclError aclrtResetEvent(void*, void*) { return kOk; }
-SIMCANN_API aclError aclrtSynchronizeEvent(void* event) { return wait_record(last_record(event)); }
+SIMCANN_API aclError aclrtSynchronizeEvent(void* event) {
+  aclError code = wait_record(last_record(event));
+  return code ? fail(code, "work before an event failed") : kOk;
+}
 SIMCANN_API aclError aclrtQueryEventStatus(void* event, int* status) {
   *status = complete(event);  // 1: complete
   return kOk;

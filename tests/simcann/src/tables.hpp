@@ -34,6 +34,27 @@ inline std::vector<at::Tensor> npu_tensors(const torch::jit::Stack& stack, size_
   return found;
 }
 
+// what the table says about a dtype that a call takes, or computes in
+inline void check_dtype(const std::string& name, const std::string& dtype) {
+  auto found = refusals.find(name);
+  if (found == refusals.end()) return;
+  TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
+              " failed, error code 161002: dtype DT_", dtype,
+              " is not supported on Ascend910B (simulated)");
+  if (!found->second.fallback.count(dtype)) return;
+  fallbacks++;
+  TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
+              "' is not supported on the NPU backend for ", dtype,
+              ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (said.insert(name).second)
+    TORCH_WARN("CAUTION: The operator 'aten::", name,
+               "' is not currently supported on the NPU backend and will fall back to run on "
+               "the CPU. (simulated)");
+}
+
 // what table.py says about a call, before it is made
 inline void check_table(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
   std::string name = base_name(schema);
@@ -63,23 +84,7 @@ inline void check_table(const c10::FunctionSchema& schema, const torch::jit::Sta
     if (schema.arguments()[i].name() == "dtype" && value.isInt())
       dtypes.push_back(c10::toString(value.toScalarType()));
   }
-  for (const std::string& dtype : dtypes) {
-    TORCH_CHECK(!found->second.dtypes.count(dtype), "call aclnn", name,
-                " failed, error code 161002: dtype DT_", dtype,
-                " is not supported on Ascend910B (simulated)");
-    if (!found->second.fallback.count(dtype)) continue;
-    fallbacks++;
-    TORCH_CHECK(!flag("TORCH_NPU_FALLBACK_CPU_DISABLE"), "The operator 'aten::", name,
-                "' is not supported on the NPU backend for ", dtype,
-                ", and TORCH_NPU_FALLBACK_CPU_DISABLE is set (simulated)");
-    static std::mutex mutex;
-    static std::set<std::string> said;
-    std::lock_guard<std::mutex> lock(mutex);
-    if (said.insert(name).second)
-      TORCH_WARN("CAUTION: The operator 'aten::", name,
-                 "' is not currently supported on the NPU backend and will fall back to run on "
-                 "the CPU. (simulated)");
-  }
+  for (const std::string& dtype : dtypes) check_dtype(name, dtype);
 }
 
 inline void check_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
