@@ -89,15 +89,15 @@ def test_no_thread_no_places():
     assert _sampling.seen([]) is None
 
 
-def test_the_profile_of_a_task_on_a_card_names_its_function(client4):
+def test_the_profile_of_a_task_on_a_card_names_its_function(client2):
     def crunch():
         deadline = time.monotonic() + 0.5
         while time.monotonic() < deadline:
             sum(range(1000))
 
-    client4.submit(crunch, workers=[0], pure=False).result(timeout=20)
+    client2.submit(crunch, workers=[0], pure=False).result(timeout=20)
     deadline = time.monotonic() + 20  # told once a second
-    while not (found := client4.profile(key="crunch"))["count"]:
+    while not (found := client2.profile(key="crunch"))["count"]:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     assert "crunch" in str(found)
