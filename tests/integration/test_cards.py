@@ -12,7 +12,7 @@ from distributed import futures_of, wait
 
 import daskasc
 from daskasc.array import AscendArray
-from daskasc.errors import CollectiveError, PlacementError
+from daskasc.errors import CollectiveError, ConfigurationError, PlacementError
 from tests.integration.sources import made, traced, whole
 
 CHUNKS = 11
@@ -46,9 +46,15 @@ def by_cards(cluster4, tmp_path_factory):
             with dask.config.set(array_optimize=daskasc.SchedulerPlanner(daskasc.Planner(4))):
                 results[cards] = _both(cluster4, folder)
             continue
-        with daskasc.LocalNPUCluster(
-            n_workers=cards, dashboard_address=":0", local_directory=str(folder)
-        ) as cluster:
+        try:
+            opened = daskasc.LocalNPUCluster(
+                n_workers=cards, dashboard_address=":0", local_directory=str(folder)
+            )
+        except ConfigurationError as error:
+            if cards <= 4 or "are visible" not in str(error):
+                raise
+            continue  # a server of fewer cards
+        with opened as cluster:
             results[cards] = _both(cluster, folder)
     return results
 
@@ -61,8 +67,9 @@ def _both(cluster, folder):
 @pytest.mark.parametrize("dtype", ["f4", "i4"])
 def test_any_number_of_cards_gives_the_same_bits(by_cards, dtype):
     reference = by_cards[1][dtype]
-    for cards in (2, 4, 8):
-        for key, value in by_cards[cards][dtype].items():
+    assert {1, 2, 4} <= by_cards.keys()
+    for cards, found in by_cards.items():
+        for key, value in found[dtype].items():
             np.testing.assert_array_equal(value, reference[key], err_msg=f"{key}, {cards} cards")
             assert value.dtype == reference[key].dtype
 
