@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -56,6 +57,20 @@ def test_out_takes_part_in_the_choice_of_the_loop(ufunc: np.ufunc, x: Any, form:
             return FORMS[form](ufunc, a, out=np.zeros_like(a, target, shape=shape))
 
         check(into, x)
+
+
+@pytest.mark.parametrize("ufunc", [np.power, np.arctan2], ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_reductions_that_numpy_may_get_wrong(ufunc: np.ufunc, dtype: str) -> None:
+    array = np.random.default_rng(3).uniform(0.5, 1.5, (4, 5)).astype(dtype)
+    for axis in (0, 1):
+        lines = np.split(array, array.shape[axis], axis)
+        folded = functools.reduce(ufunc, lines)
+        assert_same(folded, ufunc.reduce(up(array), axis=axis, keepdims=True))
+        first = functools.reduce(ufunc, lines[:2])
+        found = ufunc.reduceat(up(array), [0, 2], axis=axis)
+        rest = functools.reduce(ufunc, lines[2:])
+        assert_same(np.concatenate([first, rest], axis), found)
 
 
 def test_dtype_wins_over_out() -> None:

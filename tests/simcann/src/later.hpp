@@ -8,9 +8,9 @@
 // values also where an operator is queued behind. Operators whose shapes depend on values, that look
 // at values to refuse them, or that have no meta kernel are not for here.
 #pragma once
-#include <ATen/Context.h>
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstdio>
 
 #include "tables.hpp"
 

@@ -252,12 +252,12 @@ SIMCANN_API aclError aclrtDestroyEvent(void* event) {
 SIMCANN_API aclError aclrtRecordEvent(void* handle, void* stream) {
   auto* event = static_cast<Event*>(handle);
   auto record = std::make_shared<Record>();
+  Stream* on = given(stream);
+  record->device = on->device;
   {
     std::lock_guard<std::mutex> lock(event->mutex);
     event->last = record;
   }
-  Stream* on = given(stream);
-  record->device = on->device;
   enqueue(on, [record, on] {
     aclError error = error_of(on);
     std::lock_guard<std::mutex> lock(record->mutex);
