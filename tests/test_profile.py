@@ -54,6 +54,7 @@ def fast_entries(name: str) -> int:
 
 def test_counts_of_a_small_program() -> None:
     host = np.arange(12.0, dtype="f4").reshape(3, 4)
+    _ = from_numpy(host) * 2  # a number is made into a tensor once, and kept
     with daskasc.profile() as p:
         x = from_numpy(host)
         y = x * 2 + x
@@ -285,6 +286,12 @@ def test_all_threads_are_seen() -> None:
             thread.join(60)
     assert calls(p) == {"numpy.add": 400}
     assert sorted(p.threads.values()) == ["t0", "t1", "t2", "t3"]
+    with daskasc.profile() as p:
+        for number in range(3):  # each may have the identifier of the one before it
+            thread = threading.Thread(target=work, name=f"t{number}")
+            thread.start()
+            thread.join(60)
+    assert sorted(p.threads.values()) == ["t0", "t1", "t2"]
     assert all(call.parent is None for call in p.calls)
 
 

@@ -7,6 +7,7 @@ is installed while any profile is active and taken out with the last one.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ class Recorder:
     def __init__(self) -> None:
         self.profiles: tuple[Profile, ...] = ()
         self._stacks = threading.local()
+        self._numbers = itertools.count(1)
 
     def install(self) -> None:
         """Be told of every call from now on."""
@@ -57,6 +59,14 @@ class Recorder:
             self._stacks.calls = []
             return self._stacks.calls
 
+    def _thread(self) -> int:
+        """Number of the running thread, which no later one gets as it may its identifier."""
+        try:
+            return self._stacks.number
+        except AttributeError:
+            self._stacks.number = next(self._numbers)
+            return self._stacks.number
+
     def run(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function and note it as a call of `name`.
 
@@ -69,7 +79,7 @@ class Recorder:
         arrays = list(_arrays((args, kwargs)))
         call = Call(
             name=name,
-            thread=threading.get_ident(),
+            thread=self._thread(),
             parent=stack[-1] if stack else None,
             start=0,
             nbytes=sum(map(_nbytes, arrays)),
@@ -166,7 +176,7 @@ class Recorder:
         return stack[-1].name if stack else ""
 
     def _note(self, kind: str, name: str, nbytes: int) -> None:
-        copy = Copy(kind, name, caller(), nbytes, time.perf_counter_ns(), threading.get_ident())
+        copy = Copy(kind, name, caller(), nbytes, time.perf_counter_ns(), self._thread())
         for profile in self.profiles:
             profile.take_copy(copy)
 
