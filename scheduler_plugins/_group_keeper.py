@@ -23,7 +23,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +52,15 @@ class GroupKeeper:
         Epochs, stamps and the workers to restart.
     counters : Counter
         ``epochs``, ``restarts``, ``evacuated_keys``, ``forming_failures``.
+    reasons : deque of str
+        Why epochs failed and groups were not formed, the latest last.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.book = EpochBook()
         self.counters: Counter[str] = Counter()
+        self.reasons: deque[str] = deque(maxlen=100)
         self.timeout = config.collective_timeout()
         self.retries = config.collective_retries()
         self._lock = asyncio.Lock()
@@ -70,10 +73,10 @@ class GroupKeeper:
         """Set when an epoch has failed."""
         return self._broken.setdefault(epoch.number, asyncio.Event())
 
-    def fail(self, epoch: Epoch) -> None:
+    def fail(self, epoch: Epoch, reason: str) -> None:
         """A collective of `epoch` failed; all its gangs in flight fail with it."""
         if not epoch.dead:
-            logger.warning("Epoch %d of the collectives failed", epoch.number)
+            self._remember(f"Epoch {epoch.number} of the collectives failed: {reason}")
         self.book.fail(epoch)
         self.broken(epoch).set()
 
@@ -81,9 +84,16 @@ class GroupKeeper:
         """A worker was removed from the cluster."""
         epoch = self.book.current
         if self.book.lost(address) and epoch is not None:
+            self._remember(f"Epoch {epoch.number} of the collectives failed: worker {address} left")
             self.broken(epoch).set()
+        elif epoch is not None and address in epoch.members:
+            self.reasons.append(f"Epoch {epoch.number} ended: worker {address} left")
         if address in self._forming:
             self._forming_lost.set()
+
+    def _remember(self, reason: str) -> None:
+        self.reasons.append(reason)
+        logger.warning("%s", reason)
 
     async def call(self, address: str, operation: str, limit: float, **kwargs: Any) -> Any:
         """Call a collective operation of a worker.
@@ -147,7 +157,7 @@ class GroupKeeper:
                     assert self.book.current is not None
                     return self.book.current
                 self.counters["forming_failures"] += 1
-                logger.warning("Forming the group of collectives failed: %s", problem)
+                self._remember(f"Forming the group of collectives failed: {problem}")
             raise CollectiveError(
                 f"no group of {len(members)} workers passed its self-test in {self.retries + 1} "
                 f"attempts; last: {problem}. See the workers' logs, and "

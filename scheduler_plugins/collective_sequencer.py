@@ -40,7 +40,7 @@ from daskasc.errors import (
     CollectiveTimeoutError,
     GroupChangedError,
 )
-from scheduler_plugins._drive import Drive
+from scheduler_plugins._drive import Drive, problem_in
 from scheduler_plugins._group_keeper import GroupKeeper
 from scheduler_plugins._results import Published, ResultBook
 from scheduler_plugins._sequence import (
@@ -107,7 +107,7 @@ class CollectiveSequencer(SchedulerPlugin):
         await self.keeper.close()
 
     def stats(self) -> dict[str, Any]:
-        """Counters, members of the current group and the log, in plain values."""
+        """Counters, members of the current group, the log and failures, in plain values."""
         current = self.keeper.book.current
         return {
             **dict(self.counters),
@@ -117,6 +117,7 @@ class CollectiveSequencer(SchedulerPlugin):
             "waiting_results": len(self._results),
             "running": len(self._drives),
             "log": list(self.log),
+            "reasons": list(self.keeper.reasons),
         }
 
     # -- operations called by workers
@@ -436,33 +437,19 @@ class CollectiveSequencer(SchedulerPlugin):
                     {*pending, watch}, timeout=max(0.0, limit), return_when="FIRST_COMPLETED"
                 )
                 pending -= done
-                problem = self._problem(calls, done - {watch}, epoch, watch)
+                problem = problem_in(calls, done - {watch}, epoch, watch)
                 if not done and time.monotonic() - self._progress > 2 * self.keeper.timeout:
                     problem = f"no answer from {sorted(calls[c] for c in pending)}"
                 if problem:
-                    self.keeper.fail(epoch)
-                    raise GroupChangedError(f"collective {plan.id}: {problem}")
+                    reason = f"collective {plan.id}: {problem}"
+                    self.keeper.fail(epoch, reason)
+                    raise GroupChangedError(reason)
             return [call.result() for call in calls]
         finally:
             for call in (*pending, watch):
                 call.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*pending, watch, return_exceptions=True)
-
-    @staticmethod
-    def _problem(
-        calls: dict[asyncio.Future[Any], str],
-        done: set[asyncio.Future[Any]],
-        epoch: Epoch,
-        watch: asyncio.Future[Any],
-    ) -> str | None:
-        for call in done:
-            error = call.exception()
-            if error is not None:
-                return f"worker {calls[call]}: {error!r}"
-            if call.result()["status"] == "broken":
-                return f"worker {calls[call]}: {call.result()['message']}"
-        return f"epoch {epoch.number} failed" if watch.done() else None
 
     # -- results and holds on workers
 

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import dask
@@ -21,6 +22,8 @@ KINDS = ("cpu", "npu", "cuda")
 SLOW_START = 900
 # what the tests share until the first one takes a card itself
 SHARED = pytest.StashKey[contextlib.ExitStack]()
+# collectives of the shared cluster that failed, as none should
+TROUBLES = pytest.StashKey[Iterable[str]]()
 # nannies and workers that do nothing need not look at their clocks 50 times a second
 QUIET = {"distributed.admin.tick.interval": "1s", "distributed.admin.tick.limit": "10s"}
 # fixtures by which a test's own process takes a card
@@ -82,6 +85,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Close the shared cluster when its last test is over."""
     if _takes_a_card(item):
         item.config.stash[SHARED].close()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what the shared cluster survived: tests pass all the same, but nobody should cause it."""
+    for reason in config.stash.get(TROUBLES, ()):
+        terminalreporter.write_line(f"shared cluster: {reason}")
 
 
 def _takes_a_card(item: pytest.Item) -> bool:
@@ -163,9 +174,12 @@ def cluster4(pytestconfig, tmp_path_factory):
 
     directory = tmp_path_factory.mktemp("cards")
     with pytestconfig.stash[SHARED] as shared:
-        yield shared.enter_context(
+        cluster = shared.enter_context(
             LocalNPUCluster(n_workers=4, dashboard_address=":0", local_directory=str(directory))
         )
+        sequencer = cluster.scheduler.plugins["daskasc-sequencer"]
+        pytestconfig.stash[TROUBLES] = sequencer.keeper.reasons
+        yield cluster
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dask._task_spec import Task, TaskRef
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from distributed import Client, LocalCluster, Nanny
 
-from daskasc.collectives import CollectivesPlugin, Gang, barrier, collect, deposit
+from daskasc.collectives import CollectivesPlugin, Gang, barrier, collect, deposit, executed
 
 SCHEDULER_PRELOADS = [
     "scheduler_plugins.chunk_placement",
@@ -62,6 +62,22 @@ def cluster(cards: int = 3, servers: str = "", **settings: Any) -> Iterator[Clie
             client.wait_for_workers(cards, timeout=120)
         client.register_plugin(CollectivesPlugin())
         yield client
+
+
+def check_one_order(client: Client) -> list[tuple[int, int, str]]:
+    """All workers ran their collectives in the order of the stamps; returns those that all ran.
+
+    Workers need not have run the same ones: those before a restart are forgotten with the process,
+    and a collective that failed may have been run by some.
+    """
+    logs = list(client.run(executed).values())
+    ran: dict[tuple[int, int], str] = {}
+    for log in logs:
+        stamps = [(epoch, seq) for epoch, seq, _ in log]
+        assert stamps == sorted(set(stamps))
+        for epoch, seq, gang in log:
+            assert ran.setdefault((epoch, seq), gang) == gang
+    return sorted(set(logs[0]).intersection(*logs[1:]))
 
 
 def _spec(local: LocalCluster, card: int, server: str) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from distributed import wait
 
-from daskasc.collectives import executed, stats
+from daskasc.collectives import stats
 from daskasc.errors import CollectiveError, CollectiveMismatchError
 from tests.collectives.gangs import (
     Graph,
     by_card,
+    check_one_order,
     gang,
     holdings,
     numbers,
@@ -57,10 +58,9 @@ def test_ten_in_flight_are_right_and_in_one_order(client):
     for i, result in enumerate(client.gather(futures)):
         expected = [numbers(f"t{i}", card) for card in ALL]
         np.testing.assert_array_equal(result, expected if i % 2 else sum(expected))
-    logs = list(client.run(executed).values())
-    assert logs[0] == logs[1] == logs[2]
-    assert {name for _, _, name in logs[0]} >= {f"t{i}" for i in range(10)}
-    assert [seq for _, seq, _ in logs[0]] == list(range(len(logs[0])))
+    ran = check_one_order(client)
+    assert {name for _, _, name in ran} >= {f"t{i}" for i in range(10)}
+    assert [seq for _, seq, _ in ran] == list(range(len(ran)))
     del futures
     check_empty(client)
 
