@@ -33,6 +33,7 @@ from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from dask.typing import Key
 
 from daskasc.planner._combine import combine_node
+from daskasc.planner._deferred import compact
 from daskasc.planner._stream import Steps, outcome, run_bundle, several
 from daskasc.topology import middle
 
@@ -304,5 +305,11 @@ def _task(key: Key, steps: Steps, ahead: int) -> Task:
     inputs = tuple(sorted(outside, key=str))
     produces = any(node.data_producer for node in steps.values())
     return Task(
-        key, run_bundle, steps, inputs, ahead, *map(TaskRef, inputs), _data_producer=produces
+        key,
+        run_bundle,
+        compact(steps),
+        inputs,
+        ahead,
+        *map(TaskRef, inputs),
+        _data_producer=produces,
     )

@@ -12,10 +12,12 @@ they make.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import gc
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +29,13 @@ from dask.blockwise import fuse_roots, optimize_blockwise
 from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.typing import Key
-from dask.utils import ensure_dict
 
 from daskasc import config
 from daskasc.errors import ConfigurationError
 from daskasc.planner._assemblies import find_assemblies
 from daskasc.planner._bundles import Bundler, is_bundle
 from daskasc.planner._check import check_memory
+from daskasc.planner._deferred import Deferred, deferred, made
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
 from daskasc.planner._order import ranks
@@ -204,9 +206,10 @@ class Planner:
         settled = self.resolved()
         if not settled.enabled:
             return stock_optimize(dsk, keys, **kwargs)
-        planned = settled.planned(dsk, keys)
-        check_memory(planned)
-        return planned.annotated()
+        with _uncollected():
+            planned = settled.planned(dsk, keys)
+            check_memory(planned)
+            return planned.annotated()
 
     def planned(self, dsk: Any, keys: Any) -> Planned:
         """Plan a graph: all passes, and what they found out about it.
@@ -219,9 +222,9 @@ class Planner:
         settled = self.resolved().located()
         outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
         sizes = Sizes(dsk)
-        graph = _materialise(dsk, outputs, sizes)
-        users = users_of(graph)
         located = sizes.located if sizes.names_with(f"{PREFIX}-") else None
+        graph = _materialise(dsk, outputs, sizes, defer=located is None)
+        users = users_of(graph)
         grid = grids([*graph, *stored(graph)])
         assemblies = find_assemblies(graph, sizes)
         last = direct(assemblies, users, outputs, PIECES * self.cards)
@@ -233,6 +236,7 @@ class Planner:
             for tree in find_trees(graph, users, outputs)
             if all(leaf in owners for leaf in tree.leaves)
         ]
+        graph = _only_leaves_deferred(graph, users, trees, outputs)
         counts = chunk_counts(grid)
         move_products(graph, trees, owners, counts, settled.cards)
         rewrite = _rewrite(trees, owners, settled)
@@ -322,7 +326,7 @@ class Planned:
             bundler = Bundler(
                 self.graph, users, self.owners, fixed, results, most, self.planner.prefetch or 0
             )
-            graph = bundler.bundled()
+            graph = made(bundler.bundled())
             owners = {key: self.owners[one] for key, one in bundler.joint.items()}
             ranks = {key: self.ranks[one] for key, one in bundler.joint.items()}
             found = dataclasses.replace(
@@ -331,7 +335,7 @@ class Planned:
             if found._bundles_fit():
                 return found
             most //= self.planner.fan_in or 2
-        return self
+        return dataclasses.replace(self, graph=made(self.graph))
 
     def _bundles_fit(self) -> bool:
         limits = [n for n in (self.planner.capacity, self.planner.stored_limit) if n is not None]
@@ -370,6 +374,22 @@ class SchedulerPlanner:
         return self.planner.__reduce__()
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's cyclic garbage collector.
+
+    A plan consists of many objects and of no garbage; to look through all of them again and again
+    took a third of the time.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner) -> Rewrite:
     by_name: defaultdict[Any, list[Tree]] = defaultdict(list)
     for tree in trees:
@@ -390,14 +410,39 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
     return rewrite
 
 
-def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes) -> Graph:
+def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes, defer: bool) -> Graph:
+    """Tasks of a graph after dask's fusion of layers; if `defer`, stand-ins for some of them."""
     if not isinstance(dsk, HighLevelGraph):
         dsk = HighLevelGraph.from_collections(str(id(dsk)), dsk, dependencies=())
     keys = [*outputs, *((name,) for name in layers_of(dsk))]
     dsk = optimize_blockwise(dsk, keys=keys)
     dsk = fuse_roots(dsk, keys=keys)
     sizes.look_at(dsk)
-    return convert_legacy_graph(ensure_dict(dsk.cull(set(outputs))))
+    written: dict[Key, Any] = {}
+    graph: Graph = {}
+    for layer in dsk.cull(set(outputs)).layers.values():
+        standing = deferred(layer) if defer else None
+        if standing is None:
+            written.update(layer)
+        else:
+            graph.update(dict.fromkeys(sorted(layer.get_output_keys()), standing))
+    graph.update(convert_legacy_graph(written, written.keys() | graph.keys()))
+    return graph
+
+
+def _only_leaves_deferred(
+    graph: Graph, users: Mapping[Key, Set[Key]], trees: Iterable[Tree], outputs: Set[Key]
+) -> Graph:
+    """The same graph, with stand-ins for nothing but leaves of trees that nothing else uses."""
+    inside = {key for tree in trees for key in (tree.key, *tree.inner)}
+    leaves = {leaf for tree in trees for leaf in tree.leaves if leaf not in tree.replaced}
+    wanted = {
+        key: node
+        for key, node in graph.items()
+        if isinstance(node, Deferred)
+        and (key not in leaves or key in outputs or not users[key] <= inside)
+    }
+    return {**graph, **made(wanted)} if wanted else graph
 
 
 def _fuse(graph: Graph, fixed: Set[Key], owners: Mapping[Key, int]) -> Graph:

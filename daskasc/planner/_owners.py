@@ -17,9 +17,8 @@ already, stay there, and what follows them does too.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from graphlib import CycleError, TopologicalSorter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from dask._task_spec import Alias, DataNode, GraphNode, Task
@@ -38,24 +37,19 @@ def grids(keys: Iterable[Key]) -> dict[str, Grid]:
 
     Steps within an array may have the same name and longer positions; they do not count.
     """
-    lows: dict[str, list[int]] = {}
-    highs: dict[str, list[int]] = {}
+    positions: dict[str, list[tuple[int, ...]]] = {}
     for key in keys:
         position = grid_position(key)
         if position is None:
             continue
-        name = key[0]
-        if name not in lows or len(position) < len(lows[name]):
-            lows[name], highs[name] = list(position), list(position)
-            continue
-        if len(position) > len(lows[name]):
-            continue
-        for axis, index in enumerate(position):
-            lows[name][axis] = min(lows[name][axis], index)
-            highs[name][axis] = max(highs[name][axis], index)
+        known = positions.setdefault(key[0], [])
+        if not known or len(position) == len(known[0]):
+            known.append(position)
+        elif len(position) < len(known[0]):
+            positions[key[0]] = [position]
     return {
-        name: tuple(range(low, high + 1) for low, high in zip(lows[name], highs[name], strict=True))
-        for name in lows
+        name: tuple(range(min(along), max(along) + 1) for along in zip(*known, strict=True))
+        for name, known in positions.items()
     }
 
 
@@ -70,10 +64,12 @@ def flat_position(key: Key, grid: Mapping[str, Grid]) -> tuple[int, int] | None:
     extent = grid.get(key[0]) if position is not None else None
     if position is None or extent is None or len(extent) != len(position):
         return None
-    flat = 0
+    flat, size = 0, 1
     for index, span in zip(position, extent, strict=True):
-        flat = flat * len(span) + index - span.start
-    return flat, math.prod(len(span) for span in extent)
+        length = len(span)
+        flat = flat * length + index - span.start
+        size *= length
+    return flat, size
 
 
 def users_of(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
@@ -86,15 +82,34 @@ def users_of(graph: Mapping[Key, GraphNode]) -> dict[Key, set[Key]]:
     return users
 
 
-def topological(graph: Mapping[Key, GraphNode]) -> Iterator[Key]:
-    """Keys of a graph, inputs before users."""
-    sorter = TopologicalSorter(
-        {key: [d for d in node.dependencies if d in graph] for key, node in graph.items()}
-    )
-    try:
-        yield from sorter.static_order()
-    except CycleError as error:
-        raise ValueError(f"the graph has a cycle: {error.args[1]}") from error
+def topological(graph: Mapping[Key, GraphNode]) -> list[Key]:
+    """Keys of a graph, inputs before users.
+
+    Raises
+    ------
+    ValueError
+        The graph has a cycle.
+    """
+    order: list[Key] = []
+    missing: dict[Key, int] = {}
+    users: defaultdict[Key, list[Key]] = defaultdict(list)
+    for key, node in graph.items():
+        inputs = [dependency for dependency in node.dependencies if dependency in graph]
+        for dependency in inputs:
+            users[dependency].append(key)
+        if inputs:
+            missing[key] = len(inputs)
+        else:
+            order.append(key)
+    for key in order:  # which grows meanwhile
+        for user in users.get(key, ()):
+            missing[user] -= 1
+            if not missing[user]:
+                order.append(user)
+    if len(order) < len(graph):
+        within = sorted((key for key, count in missing.items() if count), key=str)
+        raise ValueError(f"the graph has a cycle, in or before {within[:3]}")
+    return order
 
 
 def assign_owners(
@@ -145,7 +160,7 @@ def assign_owners(
     owners: dict[Key, int] = {}
     placed: set[Key] = set()
     cards_in_turn = range(cards) if order is None else order
-    keys = list(topological(graph))
+    keys = topological(graph)
     for key in keys:
         node = graph[key]
         if isinstance(node, DataNode):

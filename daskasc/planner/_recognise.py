@@ -25,6 +25,7 @@ from typing import Any
 from dask._task_spec import Alias, GraphNode, List, Task, TaskRef, _identity_cast
 from dask.typing import Key
 
+from daskasc.planner._deferred import made
 from daskasc.planner._reductions import Step, is_combine, lookup, lookup_join, own_leaf
 
 
@@ -101,14 +102,13 @@ def _list_argument(task: GraphNode | None) -> Any:
 
 def grid_position(key: Key) -> tuple[int, ...] | None:
     """Grid position in an array key ``(name, i, j, ...)``; None for other keys."""
-    if (
-        isinstance(key, tuple)
-        and key
-        and isinstance(key[0], str)
-        and all(isinstance(index, int) for index in key[1:])
-    ):
-        return key[1:]
-    return None
+    if not isinstance(key, tuple) or not key or not isinstance(key[0], str):
+        return None
+    position = key[1:]
+    for index in position:
+        if not isinstance(index, int):
+            return None
+    return position
 
 
 def _sorted_leaves(leaves: list[Key]) -> tuple[Key, ...]:
@@ -182,8 +182,7 @@ def _replaced(
     if step.row.leaf is None:
         return {}
     replaced: dict[Key, GraphNode] = {}
-    for leaf in leaves:
-        task = graph[leaf]
+    for leaf, task in made({leaf: graph[leaf] for leaf in leaves}).items():
         function = own_leaf(task.func, step.row) if isinstance(task, Task) else None
         if function is None:
             return None

@@ -28,6 +28,7 @@ from dask.order import order
 from dask.typing import Key
 
 from daskasc.planner._calls import UPLOADS, name_of
+from daskasc.planner._deferred import made
 
 Steps = dict[Key, GraphNode]
 Values = dict[Key, Any]
@@ -44,7 +45,7 @@ def run_bundle(steps: Steps, inputs: tuple[Key, ...], ahead: int, *values: Any) 
     Parameters
     ----------
     steps : dict
-        Tasks, inputs before users; the last gives the result.
+        Tasks, inputs before users; the last gives the result. There may be stand-ins.
     inputs : tuple of Key
         Keys under which the steps know `values`.
     ahead : int
@@ -52,6 +53,7 @@ def run_bundle(steps: Steps, inputs: tuple[Key, ...], ahead: int, *values: Any) 
     *values : object
         Results of tasks outside the bundle.
     """
+    steps = made(steps)
     found: Values = dict(zip(inputs, values, strict=True))
     uses = Counter(name for node in steps.values() for name in node.dependencies)
     orders: dict[tuple[Key, ...], list[Key]] = {}

@@ -27,6 +27,7 @@ from daskasc.collectives import Gang, by_server, collect
 from daskasc.planner._bundles import is_bundle, is_combining
 from daskasc.planner._calls import Step
 from daskasc.planner._combine import ServerMerge
+from daskasc.planner._deferred import Deferred, made
 from daskasc.planner._own_rules import fold_memory
 from daskasc.planner._rules import step
 from daskasc.planner._sizes import Size, Sizes
@@ -203,6 +204,10 @@ class Estimate:
 
     def _bundled(self, node: Task, value: Callable[[Key], Size]) -> Work:
         steps, inputs, ahead, *references = node.args
+        standing = _one_layer(steps) if not inputs else None
+        if standing in self._uniform:
+            return self._uniform[standing]
+        steps = made(steps)
         kind, count = self._one_kind(steps) if not inputs else (None, 0)
         if (kind, count) in self._uniform:
             return self._uniform[kind, count]
@@ -216,6 +221,8 @@ class Estimate:
         work = replace(work, peak=work.peak + card, sure=work.sure + card, host=work.host + host)
         if kind in self._uniform:  # the walk has found that chunks of this kind have one size
             self._uniform[kind, count] = work
+            if standing is not None:
+                self._uniform[standing] = work
         return work
 
     def _one_kind(self, steps: Mapping[Key, GraphNode]) -> tuple[Any, int]:
@@ -337,6 +344,19 @@ class _Walk:
         maker = self._maker.pop(name, None)
         if maker is not None and maker not in self._maker.values():
             self._made.pop(maker, None)
+
+
+def _one_layer(steps: Mapping[Key, GraphNode]) -> tuple[Any, ...] | None:
+    """Layer, literals and number of a bundle's chunk tasks, if all are stand-ins alike."""
+    chunks = [node for node in steps.values() if not is_combining(node)]
+    layers = {
+        (node.layer.output, node.literals) if isinstance(node, Deferred) else None
+        for node in chunks
+    }
+    (layer, *others) = layers
+    if others or layer is None or len(layer[1]) > 1:
+        return None
+    return (*layer, len(chunks))
 
 
 def _as_work(found: Step) -> Work:
