@@ -15,6 +15,7 @@ needs the tasks themselves, from :func:`made`.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -60,27 +61,33 @@ class Deferred(Task):
         blocks = self.layer.output_blocks
         return str(tokenize(self.layer.output, blocks and sorted(blocks)))
 
+    def keys(self) -> list[Key]:
+        """Keys of the layer's tasks, in the order in which dask writes them."""
+        return [(self.layer.output, *block) for block in _blocks(self.layer)]
+
     def part(self, keys: Iterable[Key]) -> Deferred:
         """The same for some of the tasks alone, which knows nothing of the others' places."""
         blocks = {key[1:] for key in keys if isinstance(key, tuple)}
         layer = self.layer
-        arguments: dict[str, BlockwiseDepDict] = {}
-        kinds: set[Any] = set()
+        values: dict[str, dict[tuple[int, ...], Any]] = {name: {} for name in layer.io_deps}
         for name, axes in layer.indices:
             if axes is None:
                 continue
             argument = layer.io_deps[name]
             where = [layer.output_indices.index(axis) for axis in axes]
             single = [count == 1 for count in layer.numblocks[name]]
-            values = {}
+            found = values[name]  # an argument may be there twice, with other axes
             for block in blocks:
                 place = tuple(
                     0 if one else block[axis] for axis, one in zip(where, single, strict=True)
                 )
-                if place not in values:
-                    values[place] = argument.get(place, place)
-            kinds.update(map(literal_kind, values.values()))
-            arguments[name] = BlockwiseDepDict(values, numblocks=argument.numblocks)
+                if place not in found:
+                    found[place] = argument.get(place, place)
+        arguments = {
+            name: BlockwiseDepDict(found, numblocks=layer.io_deps[name].numblocks)
+            for name, found in values.items()
+        }
+        kinds = {literal_kind(value) for found in values.values() for value in found.values()}
         cut = Blockwise(
             layer.output,
             layer.output_indices,
@@ -113,9 +120,14 @@ def deferred(layer: Layer) -> Deferred | None:
             return None
         if not set(axes) <= set(layer.output_indices):
             return None
-    first = next(iter(layer.get_output_keys()))
-    (sample,) = layer._cull({first[1:]})._dict.values()
+    (sample,) = layer._cull({next(iter(_blocks(layer)))})._dict.values()
     return Deferred(layer, sample)
+
+
+def _blocks(layer: Blockwise) -> Iterable[tuple[int, ...]]:
+    """Places of a layer's tasks, in the order in which dask writes them."""
+    counts = (range(layer.dims[axis]) for axis in layer.output_indices)
+    return layer.output_blocks or itertools.product(*counts)
 
 
 def made(nodes: Mapping[Key, GraphNode]) -> Graph:

@@ -418,15 +418,14 @@ def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes, defer: bool) -> Grap
     dsk = optimize_blockwise(dsk, keys=keys)
     dsk = fuse_roots(dsk, keys=keys)
     sizes.look_at(dsk)
-    written: dict[Key, Any] = {}
-    graph: Graph = {}
+    layers: list[Mapping[Key, Any]] = []
     for layer in dsk.cull(set(outputs)).layers.values():
         standing = deferred(layer) if defer else None
-        if standing is None:
-            written.update(layer)
-        else:
-            graph.update(dict.fromkeys(sorted(layer.get_output_keys()), standing))
-    graph.update(convert_legacy_graph(written, written.keys() | graph.keys()))
+        layers.append(layer if standing is None else dict.fromkeys(standing.keys(), standing))
+    names = {key for layer in layers for key in layer}
+    graph: Graph = {}
+    for layer in layers:
+        graph.update(convert_legacy_graph(layer, names))
     return graph
 
 
