@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import dask.config
-from dask._task_spec import Alias, GraphNode, convert_legacy_graph, cull, fuse_linear_task_spec
+from dask._task_spec import Alias, GraphNode, cull, fuse_linear_task_spec
 from dask.array.optimization import _optimize_slices
 from dask.array.optimization import optimize as stock_optimize
-from dask.blockwise import fuse_roots, optimize_blockwise
 from dask.core import flatten
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dask.typing import Key
@@ -35,9 +34,10 @@ from daskasc.errors import ConfigurationError
 from daskasc.planner._assemblies import find_assemblies
 from daskasc.planner._bundles import Bundler, is_bundle
 from daskasc.planner._check import check_memory
-from daskasc.planner._deferred import Deferred, deferred, made
+from daskasc.planner._deferred import made
 from daskasc.planner._emit import Rewrite, TreeWriter
 from daskasc.planner._locality import follow_results, move_products
+from daskasc.planner._materialise import materialise, only_leaves_deferred
 from daskasc.planner._order import ranks
 from daskasc.planner._owners import (
     assign_owners,
@@ -51,7 +51,7 @@ from daskasc.planner._place import PREFIX
 from daskasc.planner._rechunk import PIECES, write_exchanges
 from daskasc.planner._recognise import Tree, find_trees, grid_position
 from daskasc.planner._scans import Scan, find_scans, write_scans
-from daskasc.planner._selections import Finder, layers_of, write_selections
+from daskasc.planner._selections import Finder, write_selections
 from daskasc.planner._sizes import Sizes
 from daskasc.planner._steps import direct
 from daskasc.planner._work import Estimate
@@ -223,7 +223,7 @@ class Planner:
         outputs = set(flatten(keys if isinstance(keys, (list, set)) else [keys]))
         sizes = Sizes(dsk)
         located = sizes.located if sizes.names_with(f"{PREFIX}-") else None
-        graph = _materialise(dsk, outputs, sizes, defer=located is None)
+        graph = materialise(dsk, outputs, sizes, defer=located is None)
         users = users_of(graph)
         grid = grids([*graph, *stored(graph)])
         assemblies = find_assemblies(graph, sizes)
@@ -236,7 +236,7 @@ class Planner:
             for tree in find_trees(graph, users, outputs)
             if all(leaf in owners for leaf in tree.leaves)
         ]
-        graph = _only_leaves_deferred(graph, users, trees, outputs)
+        graph = only_leaves_deferred(graph, users, trees, outputs)
         counts = chunk_counts(grid)
         move_products(graph, trees, owners, counts, settled.cards)
         rewrite = _rewrite(trees, owners, settled)
@@ -408,40 +408,6 @@ def _rewrite(trees: Iterable[Tree], owners: Mapping[Key, int], planner: Planner)
             )
             writer.write(rank, len(group))
     return rewrite
-
-
-def _materialise(dsk: Any, outputs: Set[Key], sizes: Sizes, defer: bool) -> Graph:
-    """Tasks of a graph after dask's fusion of layers; if `defer`, stand-ins for some of them."""
-    if not isinstance(dsk, HighLevelGraph):
-        dsk = HighLevelGraph.from_collections(str(id(dsk)), dsk, dependencies=())
-    keys = [*outputs, *((name,) for name in layers_of(dsk))]
-    dsk = optimize_blockwise(dsk, keys=keys)
-    dsk = fuse_roots(dsk, keys=keys)
-    sizes.look_at(dsk)
-    layers: list[Mapping[Key, Any]] = []
-    for layer in dsk.cull(set(outputs)).layers.values():
-        standing = deferred(layer) if defer else None
-        layers.append(layer if standing is None else dict.fromkeys(standing.keys(), standing))
-    names = {key for layer in layers for key in layer}
-    graph: Graph = {}
-    for layer in layers:
-        graph.update(convert_legacy_graph(layer, names))
-    return graph
-
-
-def _only_leaves_deferred(
-    graph: Graph, users: Mapping[Key, Set[Key]], trees: Iterable[Tree], outputs: Set[Key]
-) -> Graph:
-    """The same graph, with stand-ins for nothing but leaves of trees that nothing else uses."""
-    inside = {key for tree in trees for key in (tree.key, *tree.inner)}
-    leaves = {leaf for tree in trees for leaf in tree.leaves if leaf not in tree.replaced}
-    wanted = {
-        key: node
-        for key, node in graph.items()
-        if isinstance(node, Deferred)
-        and (key not in leaves or key in outputs or not users[key] <= inside)
-    }
-    return {**graph, **made(wanted)} if wanted else graph
 
 
 def _fuse(graph: Graph, fixed: Set[Key], owners: Mapping[Key, int]) -> Graph:

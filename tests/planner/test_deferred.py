@@ -15,7 +15,7 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.tokenize import tokenize
 
 from daskasc.errors import ProjectedMemoryError
-from daskasc.planner import Planner, _optimize
+from daskasc.planner import Planner, _materialise
 from daskasc.planner._bundles import is_bundle
 from daskasc.planner._deferred import Deferred, deferred, made
 
@@ -109,7 +109,7 @@ def test_the_plan_is_the_same_as_with_all_tasks(source, work, monkeypatch):
         graph, keys = graph_of(WORK[work](SOURCES[source]()))
         planned = planner.planned(graph, keys)
         with monkeypatch.context() as patch:
-            patch.setattr(_optimize, "deferred", lambda layer: None)
+            patch.setattr(_materialise, "deferred", lambda layer: None)
             plain = planner.planned(graph, keys)
         assert written_out(planned) == written_out(plain)
         assert planned.estimate.work == plain.estimate.work
@@ -191,7 +191,7 @@ def test_memory_of_chunks_made_of_different_literals(monkeypatch):
     x = da.Array(HighLevelGraph({"x": layer}, {"x": set()}), "x", ((10,) * 128,), "f8")
     graph, keys = graph_of([x.sum()])
     planned = Planner(1, bundle=64).planned(graph, keys)
-    monkeypatch.setattr(_optimize, "deferred", lambda layer: None)
+    monkeypatch.setattr(_materialise, "deferred", lambda layer: None)
     plain = Planner(1, bundle=64).planned(graph, keys)
     bundles = [key for key, node in planned.graph.items() if is_bundle(node)]
     assert len(bundles) == 2
