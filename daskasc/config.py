@@ -195,6 +195,11 @@ def collective_retries() -> int:
     return _integer("collectives.retries", 0)
 
 
+def collective_relay() -> bool:
+    """Whether partials go from worker to worker after the last failure of a collective."""
+    return _boolean("collectives.relay")
+
+
 def reproducible() -> bool:
     """Whether floating-point sums keep their bits when the number of cards changes."""
     return _boolean("collectives.reproducible")

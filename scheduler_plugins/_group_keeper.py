@@ -40,7 +40,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _EXIT_LIMIT = 5.0
+_SUSPENSION = 600.0  # seconds without a group, before the next attempt to form one
 _POLL = 0.02
+
+
+class NoGroup(CollectiveError):
+    """No group could be formed within the allowed attempts."""
 
 
 class GroupKeeper:
@@ -66,8 +71,24 @@ class GroupKeeper:
         self._lock = asyncio.Lock()
         self._broken: dict[int, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[Epoch]] = set()
+        self.may_relay = config.collective_relay()
+        self._suspended_until = 0.0
         self._forming: tuple[str, ...] = ()
         self._forming_lost = asyncio.Event()
+
+    @property
+    def suspended(self) -> bool:
+        """Whether collectives have to do without a group for now."""
+        return time.monotonic() < self._suspended_until
+
+    def suspend(self, reason: str) -> None:
+        """Do without a group for some minutes, after attempts that all failed."""
+        if not self.suspended:
+            self._remember(
+                f"{reason}; for {_SUSPENSION / 60:g} minutes collectives go from worker to worker, "
+                "which is slower (daskasc.collectives.relay)"
+            )
+        self._suspended_until = time.monotonic() + _SUSPENSION
 
     def broken(self, epoch: Epoch) -> asyncio.Event:
         """Set when an epoch has failed."""
@@ -119,8 +140,8 @@ class GroupKeeper:
         ------
         Moved
             A worker in `needed` is gone, or serves no card any more.
-        CollectiveError
-            No group could be formed within the allowed attempts.
+        NoGroup
+            None could be formed within the allowed attempts.
         """
         task = asyncio.create_task(self._ensure(set(needed)))
         self._tasks.add(task)
@@ -158,7 +179,7 @@ class GroupKeeper:
                     return self.book.current
                 self.counters["forming_failures"] += 1
                 self._remember(f"Forming the group of collectives failed: {problem}")
-            raise CollectiveError(
+            raise NoGroup(
                 f"no group of {len(members)} workers passed its self-test in {self.retries + 1} "
                 f"attempts; last: {problem}. See the workers' logs, and "
                 "daskasc.collectives.timeout and .retries"

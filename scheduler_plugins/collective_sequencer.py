@@ -11,7 +11,8 @@ A barrier task asks the scheduler to run its gang and waits for the answer::
 - *run*: every worker of the group is told; its one collective thread runs the gang in that order.
 
 Gangs go through this concurrently, and only the stamp orders them. When an epoch fails, its gangs
-in flight start over in a new group, at most ``daskasc.collectives.retries`` times.
+in flight start over in a new group, at most ``daskasc.collectives.retries`` times; then, and for
+the next minutes, gangs are *relayed*: without a group, from worker to worker.
 
 A drive lives as long as its barrier task is processing. Once Dask takes the task back (a token was
 lost with its worker, or the client cancelled), the drive is *abandoned*: callers are told to come
@@ -41,17 +42,11 @@ from daskasc.errors import (
     GroupChangedError,
 )
 from scheduler_plugins._drive import Drive, problem_in
-from scheduler_plugins._group_keeper import GroupKeeper
+from scheduler_plugins._group_keeper import GroupKeeper, NoGroup
+from scheduler_plugins._locate import whereabouts
+from scheduler_plugins._relay import EPOCH, relay
 from scheduler_plugins._results import Published, ResultBook
-from scheduler_plugins._sequence import (
-    Epoch,
-    GangPlan,
-    Moved,
-    contributor,
-    disagreement,
-    order_of,
-)
-from scheduler_plugins.chunk_placement import placement_of
+from scheduler_plugins._sequence import Epoch, GangPlan, Moved, disagreement, order_of
 
 if TYPE_CHECKING:
     from distributed.scheduler import Scheduler
@@ -72,7 +67,8 @@ class CollectiveSequencer(SchedulerPlugin):
     Attributes
     ----------
     counters : Counter
-        ``gangs`` finished, ``failures``, ``retries``, ``redos`` (and the group keeper's own).
+        ``gangs`` finished in a group, ``relayed`` without one, ``failures``, ``retries``, ``redos``
+        (and the group keeper's own).
     log : deque of (epoch, seq, gang id, outcome)
         The latest stamped gangs.
     """
@@ -88,6 +84,7 @@ class CollectiveSequencer(SchedulerPlugin):
         self._redos: Counter[Hashable] = Counter()
         self._failures: Counter[Hashable] = Counter()
         self._holds = itertools.count()
+        self._relayed = itertools.count()
         self._progress = time.monotonic()
 
     async def start(self, scheduler: Scheduler) -> None:
@@ -256,12 +253,20 @@ class CollectiveSequencer(SchedulerPlugin):
         key, moves, last = plan.barrier_key, 0, "see the scheduler's log"
         while True:
             if self._failures[key] > self.keeper.retries:
-                raise CollectiveError(
+                problem = (
                     f"collective {plan.id} failed {self._failures.pop(key)} times, "
                     f"daskasc.collectives.retries is {self.keeper.retries}; last: {last}"
                 )
+                if not self.keeper.may_relay:
+                    raise CollectiveError(problem)
+                self.keeper.suspend(problem)
+            last_resort = self.keeper.suspended
             try:
-                epoch, sources, hosts = await self._ready(drive)
+                if last_resort:
+                    return await self._relay(drive)
+                sources, hosts = await self._located(drive)
+                epoch = await self.keeper.ensure({*sources.values(), *hosts.values()})
+                await self._held(drive, sources)
                 if not self.keeper.book.usable(epoch):
                     raise Moved("the group changed before the collective was stamped")
                 return await self._execute(drive, epoch, sources, hosts)
@@ -273,6 +278,10 @@ class CollectiveSequencer(SchedulerPlugin):
                     ) from None
                 # Longer each time: the scheduler may need seconds to notice a lost worker.
                 await asyncio.sleep(min(1.0, _POLL * 2**moves))
+            except NoGroup as error:
+                if not self.keeper.may_relay:
+                    raise
+                self.keeper.suspend(str(error))
             except GroupChangedError as error:
                 # Counted by key: a drive that is abandoned hands the count to its successor.
                 self._failures[key] += 1
@@ -281,26 +290,29 @@ class CollectiveSequencer(SchedulerPlugin):
             if drive.abandoned:
                 raise asyncio.CancelledError
 
-    async def _ready(self, drive: Drive) -> tuple[Epoch, dict[int, str], dict[int, str]]:
-        """Locate the partials, get a group over their workers, and have them take hold."""
+    async def _located(self, drive: Drive) -> tuple[dict[int, str], dict[int, str]]:
+        """Wait for all partials; workers that bring them in, workers that take results."""
         plan = drive.plan
         deadline = time.monotonic() + self.keeper.timeout
         while True:
-            sources, hosts, waiting, computing = self._locate(drive)
-            if not waiting:
-                break
-            if computing:  # Dask, or the placement's deadline, brings this wait to an end
+            found = whereabouts(self._scheduler, plan, self.keeper.members())
+            if not found.waiting:
+                return found.sources, found.hosts
+            if found.computing:  # Dask, or the placement's deadline, brings this wait to an end
                 deadline = time.monotonic() + self.keeper.timeout
             elif not drive.recalled:  # it runs again for one card, and its neighbours were done
                 drive.recalled = True
                 self._release(drive.plan.keepers)
             elif time.monotonic() > deadline:
                 raise CollectiveTimeoutError(
-                    f"collective {plan.id}: {', '.join(waiting)} not there within "
+                    f"collective {plan.id}: {', '.join(found.waiting)} not there within "
                     f"{self.keeper.timeout:g} s (daskasc.collectives.timeout)"
                 )
             await asyncio.sleep(_POLL)
-        epoch = await self.keeper.ensure({*sources.values(), *hosts.values()})
+
+    async def _held(self, drive: Drive, sources: dict[int, str]) -> None:
+        """Have workers take hold of the partials that they bring in."""
+        plan = drive.plan
         wanted: dict[str, list[int]] = {}
         for index, card in enumerate(plan.members):
             wanted.setdefault(sources[card], []).append(index)
@@ -325,50 +337,20 @@ class CollectiveSequencer(SchedulerPlugin):
                 raise CollectiveMismatchError(f"collective {plan.id}: {reply['message']}")
             if reply["status"] != "OK":
                 raise Moved(f"worker {address}: {reply['message']}")
-        return epoch, sources, hosts
 
-    def _locate(self, drive: Drive) -> tuple[dict[int, str], dict[int, str], list[str], bool]:
-        """Who brings in each partial and who takes each result; what is missing, and if for good.
-
-        Of a reduction only the owner takes one.
-        """
-        scheduler, placement = self._scheduler, placement_of(self._scheduler)
-        group = self.keeper.members()
-        sources: dict[int, str] = {}
-        waiting: list[str] = []
-        computing = False
-        for card, key in zip(drive.plan.members, drive.plan.partial_keys, strict=True):
-            task = scheduler.tasks.get(key)
-            if task is None or task.state in ("erred", "forgotten"):
-                raise CollectiveError(
-                    f"collective {drive.plan.id}: the partial {key!r} of card {card} is gone "
-                    f"({task.state if task else 'unknown'})"
-                )
-            host = placement.host(card)
-            if task.state != "memory":
-                computing = computing or task.state != "released"
-                waiting.append(f"partial {key!r}")
-                continue
-            holders = [worker.address for worker in task.who_has or ()]
-            source, fetch = contributor(host, holders, group)
-            if source is None or fetch:
-                waiting.append(f"partial {key!r} on the worker of card {card}")
-                computing = computing or source is None
-                if source is not None and source in scheduler.workers:
-                    scheduler.request_acquire_replicas(
-                        source, [key], stimulus_id=f"{NAME}-{time.time()}"
-                    )
-            else:
-                sources[card] = source
-        hosts: dict[int, str] = {}
-        for card in {drive.plan.owner, *drive.plan.takers.values()}:
-            host = placement.host(card)
-            if host is None:
-                computing = True
-                waiting.append(f"the worker of card {card}")
-            else:
-                hosts[card] = host
-        return sources, hosts, waiting, computing
+    async def _relay(self, drive: Drive) -> dict[str, Any]:
+        """Run a gang without a group; see :mod:`scheduler_plugins._relay`."""
+        sources, hosts = await self._located(drive)
+        await self._held(drive, sources)
+        seq = next(self._relayed)
+        drive.stamped = True  # what it has begun it ends, should the task be taken back
+        try:
+            await relay(self.keeper, drive, seq, sources, hosts)
+        finally:
+            drive.stamped = False
+        self.log.append((EPOCH, seq, drive.plan.id, "relayed"))
+        self.counters["relayed"] += 1
+        return self._finished(drive, EPOCH, seq, hosts)
 
     async def _execute(
         self, drive: Drive, epoch: Epoch, sources: dict[int, str], hosts: dict[int, str]
@@ -395,16 +377,23 @@ class CollectiveSequencer(SchedulerPlugin):
             self.log.append((epoch.number, seq, plan.id, outcome))
         self._progress = time.monotonic()
         self.counters["gangs"] += 1
+        return self._finished(drive, epoch.number, seq, hosts)
+
+    def _finished(
+        self, drive: Drive, epoch: int, seq: int, hosts: dict[int, str]
+    ) -> dict[str, Any]:
+        """Note the results of a gang, which wait on their workers."""
+        plan = drive.plan
         self._failures.pop(plan.barrier_key, None)
-        record = Published.of(plan, epoch.number, seq, hosts)
+        record = Published.of(plan, epoch, seq, hosts)
         if drive.abandoned:
             self._discard(record)
             raise asyncio.CancelledError
         # what a task took from an earlier run is as good
         done = {key: record.waiting.pop(key) for key in plan.takers if not self._wanted(key)}
-        self._discard(Published(plan, epoch.number, seq, done))
+        self._discard(Published(plan, epoch, seq, done))
         self._results.add(record)
-        return {"status": "done", "epoch": epoch.number, "seq": seq}
+        return {"status": "done", "epoch": epoch, "seq": seq}
 
     async def _told(
         self,

@@ -76,6 +76,7 @@ def test_readers_return_the_defaults():
     assert config.memory_check() == "error"
     assert config.collective_timeout() == 60
     assert config.collective_retries() == 3
+    assert config.collective_relay() is True
     assert config.reproducible() is True
     assert config.rejoin_timeout() == 60
     assert config.two_level() is True
@@ -101,6 +102,7 @@ def test_readers_return_the_defaults():
         ("collectives.timeout", "soon", config.collective_timeout),
         ("collectives.timeout", 0, config.collective_timeout),
         ("collectives.retries", -1, config.collective_retries),
+        ("collectives.relay", "no", config.collective_relay),
         ("collectives.reproducible", 1, config.reproducible),
         ("placement.rejoin-timeout", None, config.rejoin_timeout),
     ],

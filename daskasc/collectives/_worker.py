@@ -5,6 +5,8 @@
 ``group_join``            join that group and pass its self-test
 ``collective_prepare``    take hold of partials, so that they stay where the order says they are
 ``collective_run``        run a stamped gang in its turn; answers when it is over
+``collective_part``       hand a partial, or an item of one, to another worker, without a group
+``collective_relay``      fetch partials from the workers that hold them, without a group
 ``exit``                  end this process at once; a nanny starts it anew
 ========================  =====================================================================
 
@@ -27,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.comm import get_address_host
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol import to_serialize
 
 from daskasc import config, topology
 from daskasc.collectives import _exchange, _group
@@ -85,6 +88,8 @@ class WorkerPart:
                 "daskasc_group_join": self.group_join,
                 "daskasc_collective_prepare": self.prepare,
                 "daskasc_collective_run": self.run,
+                "daskasc_collective_part": self.part,
+                "daskasc_collective_relay": self.relay,
                 "daskasc_exit": self.exit,
             }
         )
@@ -189,6 +194,64 @@ class WorkerPart:
                 self._published[place] = (order.epoch, order.seq, result.reduced, value)
         _count(result.received)
         return {"status": "OK", "message": ""}
+
+    async def part(self, hold: int, key: Any, item: int | None) -> dict[str, Any]:
+        """A partial that is held here, or one item of it, for another worker."""
+        try:
+            return {"status": "OK", "value": to_serialize(self._part(hold, key, item))}
+        except KeyError:
+            return {"status": "absent", "message": f"partial {key!r} is not held here"}
+
+    def _part(self, hold: int, key: Any, item: int | None) -> Any:
+        value = self._held[hold][key]
+        return value if item is None else value[item]
+
+    async def relay(
+        self,
+        gang: str,
+        epoch: int,
+        seq: int,
+        hold: int,
+        partials: Sequence[tuple[Any, str]],
+        wanted: Sequence[tuple[int | None, int | None]],
+        seconds: float,
+    ) -> dict[str, Any]:
+        """Fetch what a collective brings here from the workers that hold it, without a group.
+
+        Parameters
+        ----------
+        gang, epoch, seq
+            The collective, as its tasks ask for the result.
+        hold : int
+            Name under which its partials are held.
+        partials : sequence of (Key, str)
+            For each member its partial, and the address of the worker that holds it.
+        wanted : sequence of (int or None, int or None)
+            Results to take: card, and which item of each partial; both None for that of a
+            reduction.
+        seconds : float
+            Time limit for each of them.
+        """
+        for card, item in wanted:
+            fetched = (self._fetched(address, hold, key, item) for key, address in partials)
+            try:
+                values = await asyncio.wait_for(asyncio.gather(*fetched), seconds)
+            except Exception as error:
+                return _failed(f"relaying {gang}", error)
+            with self._lock:
+                self._published[gang, card] = (epoch, seq, False, values)
+        self.methods["relay"] += 1
+        return {"status": "OK", "message": ""}
+
+    async def _fetched(self, address: str, hold: int, key: Any, item: int | None) -> Any:
+        if address == self.worker.address:
+            return self._part(hold, key, item)
+        reply = await self.worker.rpc(address).daskasc_collective_part(
+            hold=hold, key=key, item=item
+        )
+        if reply["status"] != "OK":
+            raise CollectiveError(reply["message"])
+        return reply["value"]
 
     def take(self, gang: str, stamp: Stamp, card: int | None = None) -> tuple[bool, Any] | None:
         """Result of a gang, and whether it is reduced already; None if it is not here.
