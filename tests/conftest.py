@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import dask
@@ -22,8 +21,8 @@ KINDS = ("cpu", "npu", "cuda")
 SLOW_START = 900
 # what the tests share until the first one takes a card itself
 SHARED = pytest.StashKey[contextlib.ExitStack]()
-# collectives of the shared cluster that failed, as none should
-TROUBLES = pytest.StashKey[Iterable[str]]()
+# why groups of the shared cluster ended, as none should: a collective failed, a worker died
+TROUBLES = pytest.StashKey[list[str]]()
 # nannies and workers that do nothing need not look at their clocks 50 times a second
 QUIET = {"distributed.admin.tick.interval": "1s", "distributed.admin.tick.limit": "10s"}
 # fixtures by which a test's own process takes a card
@@ -177,8 +176,9 @@ def cluster4(pytestconfig, tmp_path_factory):
         cluster = shared.enter_context(
             LocalNPUCluster(n_workers=4, dashboard_address=":0", local_directory=str(directory))
         )
-        sequencer = cluster.scheduler.plugins["daskasc-sequencer"]
-        pytestconfig.stash[TROUBLES] = sequencer.keeper.reasons
+        reasons = cluster.scheduler.plugins["daskasc-sequencer"].keeper.reasons
+        # before the workers leave because it closes
+        shared.callback(lambda: pytestconfig.stash.__setitem__(TROUBLES, list(reasons)))
         yield cluster
 
 

@@ -5,10 +5,16 @@ the frames of their threads and works on them in Python, reading source files on
 a task goes on, and what it has left already stays: a frame that somebody holds keeps its variables,
 here whole chunks in the card's memory, beyond what was projected. So here one call that never
 leaves C takes code and line numbers, and no frame outlives it: Python's lock is not given up in it.
+
+Nor may the garbage collector begin in it. Python makes the object of a frame when somebody asks
+for it, memory for one can start a collection, and what is collected may give up the lock, as
+tensors do. The frame could be gone then, and Python would crash (a segmentation fault; seen with
+3.11).
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import operator
 import sys
@@ -47,10 +53,16 @@ def places(thread: int) -> list[Place]:
     found: list[Place] = []
     newest = map(operator.itemgetter(thread), iter(sys._current_frames, None))
     chain: Iterator[Any] = itertools.chain(itertools.islice(newest, 1), itertools.repeat("f_back"))
+    frames = itertools.takewhile(operator.truth, itertools.accumulate(chain, getattr))
+    switched_off: Iterator[Place] = iter(gc.disable, None)  # gives nothing
+    collecting = gc.isenabled()
     try:
-        found.extend(map(_place, itertools.accumulate(chain, getattr)))
-    except (AttributeError, KeyError):  # None after the outermost frame; no such thread
+        found.extend(itertools.chain(switched_off, map(_place, frames)))
+    except KeyError:  # no such thread
         pass
+    finally:
+        if collecting:
+            gc.enable()
     return found
 
 

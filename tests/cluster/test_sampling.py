@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
 import sys
 import threading
 import time
@@ -82,6 +84,63 @@ def test_places_are_those_of_the_frames():
         frame = frame.f_back
     assert [code for code, _ in found[inner:]] == expected
     assert all(line for _, line in found[inner:])
+
+
+CRASH = """
+import gc, sys, threading, time
+
+from daskasc.cluster import _sampling
+
+
+def switch(phase, info):  # as what is collected may do
+    if threading.current_thread() is threading.main_thread():
+        time.sleep(0.0002)
+
+
+def deep(n):
+    return sum(deep(n - 1) for _ in (1,)) if n else 1
+
+
+def work():
+    depth = 0
+    while not ended:
+        depth = (depth + 1) % 150
+        deep(depth)
+
+
+ended = False
+sys.setswitchinterval(1e-5)
+thread = threading.Thread(target=work)
+thread.start()
+gc.callbacks.append(switch)
+gc.set_threshold(3)
+end = time.monotonic() + 3
+seen = 0
+while time.monotonic() < end:
+    seen += len(_sampling.places(thread.ident))
+ended = True
+thread.join()
+assert seen > 1000 and gc.isenabled()
+"""
+
+
+def test_a_collection_never_begins_in_a_sample():
+    """It would end the process; each second of this loop did so many times."""
+    ended = subprocess.run(
+        [sys.executable, "-c", CRASH], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_garbage_collector_is_as_before(collecting):
+    (gc.enable if collecting else gc.disable)()
+    try:
+        for thread in (threading.get_ident(), 0):
+            _sampling.places(thread)
+            assert gc.isenabled() == collecting
+    finally:
+        gc.enable()
 
 
 def test_no_thread_no_places():
