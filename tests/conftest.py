@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -21,6 +22,8 @@ KINDS = ("cpu", "npu", "cuda")
 SLOW_START = 900
 # what the tests share until the first one takes a card itself
 SHARED = pytest.StashKey[contextlib.ExitStack]()
+# lines of a simulated driver: a process id, and what that did first
+DRIVER_LOG = pytest.StashKey[Path]()
 # why groups of the shared cluster ended, as none should: a collective failed, a worker died
 TROUBLES = pytest.StashKey[list[str]]()
 # nannies and workers that do nothing need not look at their clocks 50 times a second
@@ -57,10 +60,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """Clusters of this process, and of those it starts, take cards of the wanted kind."""
     kind = config.getoption("--device")
     os.environ["DASK_DASKASC__DEVICE"] = kind
+    if "SIMCANN_LIBRARIES" in os.environ:  # simulated cards: who asks the driver is written down
+        config.stash[DRIVER_LOG] = Path(os.environ.setdefault("SIMCANN_LOG", _new_file()))
     dask.config.set({"daskasc.device": kind, **QUIET})
     config.stash[SHARED] = contextlib.ExitStack()
     forking.fork_workers()
     config.pluginmanager.register(watching.Watch())
+
+
+def _new_file() -> str:
+    handle, name = tempfile.mkstemp(prefix="simcann-", suffix=".log")
+    os.close(handle)
+    return name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the list of those who asked a simulated driver."""
+    if DRIVER_LOG in config.stash:
+        config.stash[DRIVER_LOG].unlink(missing_ok=True)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -200,3 +217,9 @@ def no_card_in_the_parent(request):
     elif "torch" in sys.modules:
         driver = getattr(sys.modules["torch"], request.config.getoption("--device"))
         assert not driver.is_initialized()
+    log = request.config.stash.get(DRIVER_LOG, None)
+    if log is not None:
+        mine = [
+            line for line in log.read_text().splitlines() if line.split()[0] == str(os.getpid())
+        ]
+        assert not mine, "the parent asked the driver"

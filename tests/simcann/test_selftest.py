@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.simcann, pytest.mark.timeout(1200)]
         ("agrees", {}),
         ("finds_an_altered_row", {}),
         ("tells_of_a_lost_card", {"SIMCANN_FAULT": "lost:20"}),
-        ("tells_of_a_dead_rank", {"SIMCANN_FAULT": "die:3"}),
-        ("tells_of_a_stalled_rank", {"SIMCANN_FAULT": "stall:3", "SIMCANN_HCCL_TIMEOUT": "60"}),
+        ("tells_of_a_dead_rank", {"SIMCANN_FAULT": "die:3@1"}),
+        ("tells_of_a_stalled_rank", {"SIMCANN_FAULT": "stall:3@1", "SIMCANN_HCCL_TIMEOUT": "60"}),
     ],
 )
 def test_selftest(python: Path, name: str, extra: dict[str, str]) -> None:

@@ -98,6 +98,10 @@ aclError check_usable(int device) {
     return fail(kNoContext, "this process may not use a device (SIMCANN_NO_CONTEXT)");
   }
   if (fault("lost")) lose_device(device, kDeviceLost, "by SIMCANN_FAULT");
+  return check_alive(device);
+}
+
+aclError check_alive(int device) {
   if (aclError code = lost_code(device))
     return fail(code, "device " + std::to_string(device) + " is lost; restart the process");
   return kOk;
@@ -108,6 +112,7 @@ aclError check_usable(int device) {
 using namespace simcann;
 
 SIMCANN_API aclError simcann_check(int device) { return check_usable(device); }
+SIMCANN_API aclError simcann_check_alive(int device) { return check_alive(device); }
 SIMCANN_API void simcann_lose(int device, aclError code, const char* why) {
   lose_device(device, code, why);
 }
@@ -129,7 +134,8 @@ SIMCANN_API const char* aclGetRecentErrMsg() {
 SIMCANN_API void aclAppLog(int, const char*, const char*, uint32_t, const char*, ...) {}
 SIMCANN_API const char* aclrtGetSocName() {
   static const std::string name = soc_name();
-  any_used = true;  // the question already initialises the driver
+  // the question already initialises the driver
+  if (!any_used.exchange(true)) note("driver");
   return name.c_str();
 }
 SIMCANN_API aclError aclrtGetDeviceCount(uint32_t* count) {

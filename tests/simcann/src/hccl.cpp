@@ -119,7 +119,9 @@ void combine(int type, char* total, const char* piece, size_t bytes, int operati
 int queued(void* handle, void* stream, std::function<Result(Channel&)> body) {
   auto channel = static_cast<Communicator*>(handle)->channel;
   if (channel->error) return channel->error;
-  bool stall = simcann_fault("stall"), die = simcann_fault("die"), refuse = simcann_fault("refuse");
+  if (simcann_check_alive(static_cast<Communicator*>(handle)->device)) return kInternal;
+  auto due = [rank = channel->rank](const char* kind) { return simcann_fault(kind, rank) != 0; };
+  bool stall = due("stall"), die = due("die"), refuse = due("refuse");
   queue(stream, [=] {
     if (die) kill(getpid(), SIGKILL);
     if (refuse) {

@@ -70,8 +70,8 @@ aclError allocate(void** pointer, size_t size, int device) {
     if (device >= 0) used[device] -= size;
     return fail(kOutOfMemory, "the host has no memory left");
   }
-  // large blocks stay untouched, so that a simulated card of 64 GiB costs nothing until written
-  if (device >= 0 && rounded <= (size_t(1) << 21)) memset(memory, 0xa5, rounded);
+  // larger blocks stay untouched, so that a simulated card of 64 GiB costs nothing until written
+  if (device >= 0 && rounded <= (size_t(64) << 20)) memset(memory, 0xa5, rounded);
   std::lock_guard<std::mutex> lock(mutex());
   blocks()[reinterpret_cast<uintptr_t>(memory)] = {size, device};
   *pointer = memory;
@@ -161,6 +161,7 @@ SIMCANN_API aclError aclrtMemcpy(void* to, size_t room, const void* from, size_t
 SIMCANN_API aclError aclrtMemsetAsync(void* to, size_t room, int32_t value, size_t size,
                                       void* stream) {
   if (size > room) return fail(kInvalidParam, "a fill is larger than its target");
+  if (aclError code = check_alive(current_device())) return code;
   enqueue(stream ? static_cast<Stream*>(stream) : default_stream(current_device()),
           [to, value, size] {
             memset(to, value, size);
@@ -174,6 +175,7 @@ SIMCANN_API aclError aclrtMemset(void* to, size_t room, int32_t value, size_t si
 }
 SIMCANN_API aclError aclrtGetMemInfo(int, size_t* free_bytes, size_t* total) {
   if (current_device() < 0) return fail(kNoContext, "no device is set in this thread");
+  if (aclError code = check_alive(current_device())) return code;
   size_t now = used[current_device()];
   *total = capacity();
   *free_bytes = capacity() > now ? capacity() - now : 0;

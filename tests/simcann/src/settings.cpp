@@ -18,18 +18,22 @@ std::string text_setting(const char* name, const char* otherwise) {
 
 std::string soc_name() { return text_setting("SIMCANN_SOC", "Ascend910B3"); }
 
-bool fault(const char* kind) {
+bool fault(const char* kind, int rank) {
   static const std::string wanted = text_setting("SIMCANN_FAULT", "");
   static const size_t colon = wanted.find(':');
   static std::atomic<int64_t> left{
       colon == std::string::npos ? -1 : strtoll(wanted.c_str() + colon + 1, nullptr, 0)};
+  static const size_t at = wanted.find('@');
+  static const int64_t only =
+      at == std::string::npos ? -1 : strtoll(wanted.c_str() + at + 1, nullptr, 0);
   if (colon == std::string::npos || wanted.compare(0, colon, kind) != 0) return false;
+  if (only >= 0 && rank != only) return false;
   return left.fetch_sub(1) == 1;
 }
 
 }  // namespace simcann
 
-SIMCANN_API int simcann_fault(const char* kind) { return simcann::fault(kind); }
+SIMCANN_API int simcann_fault(const char* kind, int rank) { return simcann::fault(kind, rank); }
 
 // the 910A always, and an A2 by INF_NAN_MODE_FORCE_DISABLE=1 (torch_npu refuses plain
 // INF_NAN_MODE_ENABLE=0 there)

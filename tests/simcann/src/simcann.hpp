@@ -41,6 +41,7 @@ int device_count();
 int current_device();                                  // -1: none set in this thread
 aclError fail(aclError code, const std::string& message);  // remembered for aclGetRecentErrMsg
 aclError check_usable(int device);                     // lost, forked, forbidden
+aclError check_alive(int device);                      // lost; asks for no fault
 void lose_device(int device, aclError code, const std::string& why);
 aclError lost_code(int device);                        // 0: usable
 void note(const std::string& line);                    // a line of SIMCANN_LOG, if it is set
@@ -56,17 +57,19 @@ aclError wait_stream(Stream* stream);
 aclError wait_device(int device);
 
 // faults.cpp: one fault a process, SIMCANN_FAULT="allocation:5", "copy:3", "lost:100",
-// "stall:2" or "die:2" (in the n-th collective), "refuse:2" (a collective that returns an error)
-bool fault(const char* kind);                          // counts, and says whether it is due now
+// "stall:2" or "die:2" (in the n-th collective), "refuse:2" (a collective that returns an error);
+// "die:2@1": in that of rank 1 alone
+bool fault(const char* kind, int rank = -1);           // counts, and says whether it is due now
 
 }  // namespace simcann
 
 // what the other stub libraries call
 SIMCANN_API void simcann_enqueue(void* stream, aclError (*run)(void*), void* argument);
 SIMCANN_API aclError simcann_wait(void* stream);
-SIMCANN_API int simcann_fault(const char* kind);
+SIMCANN_API int simcann_fault(const char* kind, int rank);
 SIMCANN_API void simcann_lose(int device, aclError code, const char* why);
 SIMCANN_API aclError simcann_check(int device);
+SIMCANN_API aclError simcann_check_alive(int device);
 SIMCANN_API void simcann_note(const char* line);
 SIMCANN_API int simcann_saturates();  // whether overflow gives the largest number, and NaN 0
 SIMCANN_API aclError simcann_take(int device, int64_t bytes);  // negative: gives back

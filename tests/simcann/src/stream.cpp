@@ -190,6 +190,7 @@ SIMCANN_API aclError simcann_wait(void* stream) { return wait_stream(given(strea
 
 SIMCANN_API aclError aclrtCreateStreamWithConfig(void** stream, uint32_t, uint32_t) {
   if (current_device() < 0) return fail(kNoContext, "no device is set in this thread");
+  if (aclError code = check_alive(current_device())) return code;
   *stream = make(current_device());
   return kOk;
 }
