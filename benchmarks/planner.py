@@ -6,14 +6,15 @@ take turns: building, this package's planner, and dask's own optimiser on the sa
 costs a chunk do not grow with the graph, the columns are equal.
 
 With ``--run`` the graphs run as well, on as many plain dask workers as cards, both sides by turns
-(see ``_sides.py``); ``--run-size`` limits them, since 100,000 chunks take minutes. The CPU of the
-scheduler then covers planning and all messages about the tasks.
+(see ``_sides.py``); ``--run-size`` limits them, and ``--stock-size`` those of plain dask, which
+takes minutes for 100,000 chunks. The CPU of the scheduler then covers planning and all messages
+about the tasks.
 
 The values are compared first: of the planned graph for one card at the smallest size, run in this
 process, and of every graph that ran.
 
 Usage: ``python benchmarks/planner.py [--size 100000] [--cards 2] [--repeats 3] [--run]
-[--run-size 10000] [--json FILE]``
+[--run-size 10000] [--stock-size 10000] [--json FILE]``
 """
 
 from __future__ import annotations
