@@ -22,6 +22,7 @@ A2 = "ascend-a2"
 HOST = torch.device("cpu")
 
 
+@pytest.mark.asks_the_driver  # some function of torch does, also for tensors of the host
 @pytest.mark.filterwarnings("ignore")  # torch's, about dtypes that it is not sure of
 def test_every_function_of_the_tables_has_an_example_that_runs():
     assert set(_names.every_operator()) == set(_examples.EXAMPLES)
