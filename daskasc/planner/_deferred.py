@@ -16,7 +16,6 @@ needs the tasks themselves, from :func:`made`.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -67,8 +66,7 @@ class Deferred(Task):
 
     def part(self, keys: Iterable[Key]) -> Deferred:
         """The same for some of the tasks alone, which knows nothing of the others' places."""
-        blocks = {key[1:] for key in keys if isinstance(key, tuple)}
-        layer = self.layer
+        blocks, layer = _places(keys), self.layer
         values: dict[str, dict[tuple[int, ...], Any]] = {name: {} for name in layer.io_deps}
         for name, axes in layer.indices:
             if axes is None:
@@ -132,35 +130,29 @@ def _blocks(layer: Blockwise) -> Iterable[tuple[int, ...]]:
 
 def made(nodes: Mapping[Key, GraphNode]) -> Graph:
     """The same nodes, stand-ins replaced by the tasks that they stand for."""
-    places: defaultdict[int, list[Key]] = defaultdict(list)
-    found: dict[int, Deferred] = {}
-    for key, node in nodes.items():
-        if isinstance(node, Deferred):
-            places[id(node)].append(key)
-            found[id(node)] = node
-    if not places:
-        return dict(nodes)
-    tasks: Graph = {}
-    for number, keys in places.items():
-        tasks.update(_tasks(found[number].layer, keys))
-    return {key: tasks.get(key, node) for key, node in nodes.items()}
-
-
-def _tasks(layer: Blockwise, keys: Iterable[Key]) -> Graph:
-    blocks = {key[1:] for key in keys if isinstance(key, tuple)}
-    tasks: Graph = _optimize_slices(layer._cull(blocks)._dict)
-    return tasks
+    result = dict(nodes)
+    for standing, keys in _standing_in(nodes):
+        tasks = _optimize_slices(standing.layer._cull(_places(keys))._dict)
+        result.update({key: tasks[key] for key in keys})
+    return result
 
 
 def compact(steps: Mapping[Key, GraphNode]) -> Graph:
     """The same steps, each stand-in cut down to those of its tasks that are among them."""
-    places: defaultdict[int, list[Key]] = defaultdict(list)
-    for key, node in steps.items():
-        if isinstance(node, Deferred):
-            places[id(node)].append(key)
     result = dict(steps)
-    for keys in places.values():
-        whole = steps[keys[0]]
-        assert isinstance(whole, Deferred)
-        result.update(dict.fromkeys(keys, whole.part(keys)))
+    for standing, keys in _standing_in(steps):
+        result.update(dict.fromkeys(keys, standing.part(keys)))
     return result
+
+
+def _standing_in(nodes: Mapping[Key, GraphNode]) -> Iterable[tuple[Deferred, list[Key]]]:
+    """Stand-ins among some nodes, each with the keys where it is."""
+    found: dict[int, tuple[Deferred, list[Key]]] = {}
+    for key, node in nodes.items():
+        if isinstance(node, Deferred):
+            found.setdefault(id(node), (node, []))[1].append(key)
+    return found.values()
+
+
+def _places(keys: Iterable[Key]) -> set[tuple[Any, ...]]:
+    return {key[1:] for key in keys if isinstance(key, tuple)}
