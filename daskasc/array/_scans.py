@@ -55,12 +55,13 @@ def _started(values: Any, scanned: Any, number: int, product: bool) -> Any:
 def _signed_start(values: Any, scanned: Any, number: int) -> Any:
     """Sums with -0.0 as long as only -0.0 was added; torch begins with 0.0."""
     count = values.shape[number]
-    other = ((values != 0) | ~torch.signbit(values)).to(torch.int32)
+    other = (values != 0).logical_or_(torch.signbit(values).logical_not_()).to(torch.float32)
     first = torch.argmax(other, dim=number, keepdim=True)
     first = torch.where(other.amax(dim=number, keepdim=True) == 0, count, first)
+    del other  # as large as the values
     shape = [count if i == number else 1 for i in range(values.ndim)]
     places = torch.arange(count, device=values.device).reshape(shape)
-    return torch.where(places < first, values, scanned)
+    return scanned.masked_fill_(places < first, -0.0)
 
 
 @implements(np.cumsum)

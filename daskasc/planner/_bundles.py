@@ -184,9 +184,10 @@ class Bundler:
         graph[key] = _task(key, steps, self._ahead)
 
     def _put_jointly(self, graph: dict[Key, GraphNode], group: dict[Key, _Part]) -> None:
-        keys = tuple(group)
+        # the order of the steps tells what memory they take: a plan says what a run will do
+        keys = tuple(sorted(group, key=str))
         name = ("bundle", *keys)
-        steps = self._in_step(list(group.values()))
+        steps = self._in_step([group[key] for key in keys])
         steps[name] = Task(name, several, *map(TaskRef, keys))
         self._put(graph, name, steps)
         self.joint[name] = keys[0]

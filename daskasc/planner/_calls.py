@@ -50,13 +50,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Call:
-    """A step as a rule sees it; the parameters of :func:`step`, and the function's name."""
+    """A step as a rule sees it: the parameters of :func:`step`; the function's name and package."""
 
     name: str
     arguments: Sequence[Any]
     inputs: Sequence[Size]
     known: Size | None
     keywords: dict[str, Any]
+    package: str = ""
 
     @property
     def card(self) -> bool:

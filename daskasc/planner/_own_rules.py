@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from daskasc.collectives import Cut
 from daskasc.planner._calls import Call, Rule, Step, name_of, on_card, total, unwrap
+from daskasc.planner._combine import Shape
 from daskasc.planner._counting import OTHERS
 from daskasc.planner._sizes import Size, array_size
 
@@ -60,10 +62,41 @@ def _scanned(call: Call) -> Step:
         shape = tuple(1 if i == call.arguments[0] else n for i, n in enumerate(largest.shape))
         return Step(array_size(shape, largest.itemsize, largest.card))
     if call.name == "gathered_prefixes":
-        return Step(Size(largest.nbytes, None, largest.itemsize, largest.card))
+        _, paths, places = call.arguments[:3]
+        total = largest.on_card // max(1, len(places))
+        out = Size(len(paths) * total, None, largest.itemsize, largest.card)
+        values = max((_prefix_memory(path, False)[0] for path in paths), default=0)
+        return Step(out, scratch=values * total)
     out = call.result if call.known is not None else largest
-    smallest = min((value.on_card for value in partials), default=0)
-    return Step(out, scratch=2 * smallest)
+    total = min((value.on_card for value in partials), default=0)
+    if call.name == "fold_totals":
+        return Step(out, scratch=(_fold_totals_memory(call.arguments[1])[0] - 1) * total)
+    before = 2 if call.name == "add_offset" else 1
+    path = call.arguments[before]
+    values, held = _prefix_memory(path, isinstance(call.arguments[before + 1], Size))
+    if call.name == "prefix":
+        return Step(out, scratch=(values - held) * total)
+    return Step(out, scratch=max(held * total, values * total - out.on_card))
+
+
+def _fold_totals_memory(shape: Shape) -> tuple[int, int]:
+    """Most totals that folding a tree node makes at a time, and how many it leaves."""
+    if isinstance(shape, int):
+        return 0, 0
+    (left, kept), (right, more) = map(_fold_totals_memory, shape)
+    return max(left, kept + right, kept + more + 1), 1
+
+
+def _prefix_memory(path: Sequence[Shape], begun: bool) -> tuple[int, int]:
+    """The same of a prefix, which begins with another one or with its first node."""
+    most = held = 0
+    for shape in path:
+        folded, kept = _fold_totals_memory(shape)
+        most = max(most, held + folded)
+        if begun:
+            most, kept = max(most, held + kept + 1), 1
+        held, begun = kept, True
+    return most, held
 
 
 def _parcel(call: Call) -> Step:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ from daskasc.planner._bundles import chunks_in, is_bundle
 from daskasc.planner._combine import gather_nodes
 from daskasc.planner._sizes import Size
 from daskasc.planner._stream import outcome
-from daskasc.planner._work import Work
+from daskasc.planner._work import Work, target
 
 Series = np.ndarray[tuple[int], np.dtype[np.int64]]
 # blocks of memory in a value of several arrays, such as the partials of a variance, and in the
@@ -76,11 +76,15 @@ class Peak:
         return min(self.total, limit + self.need)
 
 
-def _only_refers(node: GraphNode) -> bool:
-    """Whether a task's result is the memory of what it depends on."""
-    if isinstance(node, Task):
-        return node.func is gather_nodes or node.func is outcome
-    return isinstance(node, Alias)
+def _holders(node: GraphNode, work: Work) -> Iterable[Key]:
+    """Dependencies whose memory a task's result lies in, if it lies in no other."""
+    if isinstance(node, Alias):
+        return node.dependencies
+    if not isinstance(node, Task):
+        return ()
+    if node.func is gather_nodes or node.func is outcome:
+        return node.dependencies
+    return () if work.view is None else (target(node.args[work.view]),)
 
 
 class _Books:
@@ -244,13 +248,12 @@ class Projection:
             return math.inf
         ends = [0.0]
         for user in self._users.get(key, ()):
-            # the same memory under another name
-            shared = self._shares(card, user)
+            shared = self._owners.get(user) == card and key in self._refers(user)
             ends.append(self._released(card, user) if shared else self._done_at(card, user))
         return max(ends)
 
-    def _shares(self, card: int, key: Key) -> bool:
-        return _only_refers(self._graph[key]) and self._owners.get(key) == card
+    def _refers(self, key: Key) -> Iterable[Key]:
+        return _holders(self._graph[key], self._work[key])
 
     def _place(
         self,
@@ -265,8 +268,9 @@ class Projection:
         homes = range(self._cards) if owner is None else (owner,)
         arguments = sum(self._bytes(dependency) for dependency in self._graph[key].dependencies)
         size, host_size = self._held(work.out), work.out.on_host
-        if owner is not None and self._shares(owner, key):
-            size = self._own_share(key, owner, size)
+        holders = self._refers(key)
+        if owner is not None and holders and all(one in self._work for one in holders):
+            size = 0  # theirs, or that of the copies of them
         for card in homes:
             end = self._positions(card) if owner is None else self._position(card, key) + 1
             start = self._start(card, key) if owner is not None else self._positions(card) - 1
@@ -279,8 +283,9 @@ class Projection:
             card_books[card].run(start, max(end, start + 1), scratch)
             host_books[card].run(start, max(end, start + 1), max(0, work.host - host_size))
             need[card] = max(need[card], arguments + max(work.peak, size))
-        if size:
-            self._place_copies(key, size, owner, card_books)
+        if work.out.on_card:
+            copied = self._held(work.out, copied=True)
+            self._place_copies(key, copied, owner, card_books)
 
     def _blocks(self, key: Key) -> int:
         """Blocks of memory in the scratch of a task: joined pieces, partials that wait."""
@@ -288,12 +293,6 @@ class Projection:
         pieces = len(node.dependencies)
         waiting = chunks_in(node).bit_length() if is_bundle(node) else 0
         return _SCRATCH_BLOCKS + pieces + waiting * _BLOCKS * _BLOCKS
-
-    def _own_share(self, key: Key, owner: int, size: int) -> int:
-        """Bytes that such a task takes by itself: none beside what it refers to on its card."""
-        targets = self._graph[key].dependencies
-        there = all(one in self._work and self._owners.get(one) == owner for one in targets)
-        return 0 if there else size
 
     def _place_copies(
         self, key: Key, nbytes: int, owner: int | None, card_books: list[_Books]
@@ -324,11 +323,12 @@ class Projection:
 
     def _bytes(self, key: Key) -> int:
         size = self._size(key)
-        return 0 if size is None else size.on_card
+        return 0 if size is None else size.kept_on_card
 
-    def _held(self, size: Size | None) -> int:
-        """Bytes of a value on a card, as its allocator counts them."""
-        if size is None or not size.on_card:
+    def _held(self, size: Size | None, copied: bool = False) -> int:
+        """Bytes that a value or its copy keeps on a card, as the allocator counts them."""
+        nbytes = 0 if size is None else size.on_card if copied else size.kept_on_card
+        if size is None or not nbytes:
             return 0
         blocks = _BLOCKS if size.shape is None else 1
-        return size.on_card + blocks * self._padding
+        return nbytes + blocks * self._padding

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,17 @@ _CHUNK_REDUCTIONS: dict[str, tuple[int, float]] = {
 # of the dtype of what they are taken of
 _EXTREMES = ("min", "max", "chunk_min", "chunk_max", "_nanmin_skip", "_nanmax_skip")
 _GETTERS = ("getter", "getter_nofancy", "getter_inline", "getitem")
-_VIEWS = ("transpose", "expand_dims", "squeeze", "swapaxes", "moveaxis", "rollaxis", "broadcast_to")
+_VIEWS = (
+    "transpose",
+    "expand_dims",
+    "squeeze",
+    "swapaxes",
+    "moveaxis",
+    "rollaxis",
+    "broadcast_to",
+    "real",
+    "_trim",
+)
 _JOINS = (
     "concatenate3",
     "concatenate_shaped",
@@ -52,14 +63,11 @@ _DOWNLOADS = ("_download", "asnumpy")
 _NO_DATA = ("deposit", "barrier", "settle")
 _ELEMENTWISE = (
     "astype",
-    "cumsum",
     "cumprod",
     "where",
     "copy",
     "_sqrt",
     "clip",
-    "real",
-    "imag",
     "conj",
     "round",
     "isnull",
@@ -90,11 +98,11 @@ def step(
         base, bound = unwrap(kw["enforce_dtype_function"])
     keywords = {**bound, **kw}
     name = name_of(base)
-    call = Call(name, arguments, inputs, known, keywords)
+    package = str(getattr(base, "__module__", None) or "").partition(".")[0]
+    call = Call(name, arguments, inputs, known, keywords, package)
     if isinstance(base, Placed):
         return _view(call)
     composed = isinstance(base, COMPOSED)
-    package = str(getattr(base, "__module__", None) or "").partition(".")[0]
     rule = None if composed or package not in _KNOWN_PACKAGES else _RULES.get(name)
     if rule is None and (isinstance(base, np.ufunc) or _is_operator(base)):
         rule = _elementwise
@@ -114,6 +122,21 @@ def _unknown(call: Call) -> Step:
     # made of host values, it has to come to the card
     uploaded = out.on_card if call.inputs and not any(value.card for value in call.inputs) else 0
     return Step(out, guess=guess, uploaded=uploaded, doubtful="keepdims" in call.keywords)
+
+
+def _told(call: Call) -> Step:
+    """A function of one array that ``map_blocks`` tells where the block lies."""
+    function = call.arguments[0]
+    function = function.source if isinstance(function, Size) else function
+    arrays = [
+        number
+        for number, value in enumerate(call.arguments)
+        if isinstance(value, Size) and value.shape is not None
+    ]
+    if function is None or len(arrays) != 1:
+        return _unknown(call)
+    found = step(function, [call.arguments[arrays[0]]], call.inputs, call.known)
+    return found if found.view is None else replace(found, view=arrays[found.view])
 
 
 def _elementwise(call: Call) -> Step:
@@ -144,9 +167,15 @@ def _get(call: Call) -> Step:
         out = _sliced(whole, index)
     if out.nbytes is None or whole.nbytes is None:
         return Step(out)
-    if _is_basic(index) and 2 * out.nbytes > whole.nbytes:  # smaller parts are copied
-        return Step(Size(whole.nbytes, out.shape, out.itemsize, whole.card), view=0)
-    return Step(out)
+    # dask's own function copies small parts, so that they do not keep the whole
+    copied = call.package == "dask" and call.name == "getitem" and 2 * out.nbytes <= whole.nbytes
+    return Step(out) if copied or not _is_basic(index) else _part(whole, out)
+
+
+def _part(whole: Size, out: Size) -> Step:
+    """What lies in the memory of the first argument."""
+    out = Size(out.nbytes, out.shape, out.itemsize, whole.card, keeps=whole.kept)
+    return Step(out, view=0)
 
 
 def _is_basic(index: Any) -> bool:
@@ -183,9 +212,25 @@ def _read(source: Any, out: Size) -> Step:
 def _view(call: Call) -> Step:
     out = call.result
     whole = call.first
-    if whole is None:
-        return Step(out)
-    return Step(Size(whole.nbytes, out.shape, out.itemsize, whole.card), view=0)
+    return Step(out) if whole is None else _part(whole, out)
+
+
+def _cumulated(call: Call) -> Step:
+    """Sums that begin with -0.0: which elements are another, and the places of the first ones."""
+    out = call.result
+    shape = out.shape or ()
+    axis = call.keywords.get("axis")
+    length = 1
+    if isinstance(axis, int) and -len(shape) <= axis < len(shape):
+        length = max(shape[axis], 1)
+    lines = math.prod(shape) // length
+    return Step(out, scratch=int(call.card) * (6 * math.prod(shape) + 24 * lines))
+
+
+def _imaginary(call: Call) -> Step:
+    """The imaginary parts of complex numbers lie among them, others are zeros."""
+    whole = call.first
+    return _view(call) if whole and whole.itemsize > call.result.itemsize else Step(call.result)
 
 
 def _join(call: Call) -> Step:
@@ -302,6 +347,9 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **dict.fromkeys(_NO_DATA, _no_data),
     "_broadcast_trick_inner": _broadcast,
+    "_pass_extra_kwargs": _told,
     "arg_leaf": _arg_leaf,
+    "cumsum": _cumulated,
+    "imag": _imaginary,
     **OWN_RULES,
 }

@@ -29,7 +29,7 @@ class Size:
     Attributes
     ----------
     nbytes : int or None
-        Bytes of its memory, all of it where it is a view; None where nobody can know.
+        Bytes of its elements, which a copy takes; None where nobody can know.
     shape : tuple of int, optional
         Shape, where it is one array of known shape.
     itemsize : int
@@ -37,9 +37,11 @@ class Size:
     card : bool
         Whether the value lies in a card's memory; else in the host's.
     source : object
-        Array-like that a task reads from, for literals.
+        For literals: array-like that a task reads from, function that it calls.
     parts : tuple of Size
         Sizes of the values that it consists of, where these are used one by one.
+    keeps : int, optional
+        Bytes of the memory that lives as long as the value, where it is a view.
     """
 
     nbytes: int | None
@@ -48,15 +50,26 @@ class Size:
     card: bool = False
     source: Any = field(default=None, compare=False)
     parts: tuple[Size, ...] = field(default=(), compare=False)
+    keeps: int | None = None
+
+    @property
+    def kept(self) -> int | None:
+        """Bytes of the memory that lives as long as the value."""
+        return self.nbytes if self.keeps is None else self.keeps
+
+    @property
+    def kept_on_card(self) -> int:
+        """The same, where it is a card's."""
+        return (self.kept or 0) if self.card else 0
 
     @property
     def on_card(self) -> int:
-        """Bytes known to lie on a card."""
+        """Bytes of elements known to lie on a card."""
         return (self.nbytes or 0) if self.card else 0
 
     @property
     def on_host(self) -> int:
-        """Bytes known to lie on the host."""
+        """Bytes of elements known to lie on the host."""
         return 0 if self.card else self.nbytes or 0
 
 
@@ -147,8 +160,10 @@ class Sizes:
         if key == task[0]:
             return task
         match = _STEP.fullmatch(key)
-        if match is None:
-            return (key,)
+        if match is None:  # the task of another array, fused with one that only renames its result
+            return (
+                (key, *(None for _ in self._arrays[key].chunks)) if key in self._arrays else (key,)
+            )
         own = dict(zip(self._indices.get(task[0], ()), task[1:], strict=False))
         return (match[1], *map(own.get, match[2].removeprefix("_").split("_")))
 

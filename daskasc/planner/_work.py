@@ -8,8 +8,9 @@ steps still need::
     sqrt            x*2  sqrt   |
     sum                  sqrt s |
 
-Views count as the memory that they keep. Tasks of one array whose steps have the same sizes are
-alike, so each kind is walked once; where all chunks of the arrays have one size the names tell it.
+A view counts as the memory that it keeps, once. Tasks of one array whose steps have the same sizes
+are alike, so each kind is walked once; where all chunks of the arrays have one size the names tell
+it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Work:
         The largest value that a step of the task makes.
     ahead, ahead_host : int
         Card and host memory that the reading in it takes, which may begin before the task.
+    view : int or None
+        Number of the task's argument whose memory the result shares.
     """
 
     out: Size
@@ -66,11 +69,13 @@ class Work:
     chunk: int = 0
     ahead: int = 0
     ahead_host: int = 0
+    view: int | None = None
 
     @property
     def scratch(self) -> int:
         """Card memory that is free again when the task ends."""
-        return max(0, self.peak - self.out.on_card)
+        made = self.out.kept_on_card if self.view is None else 0
+        return max(0, self.peak - made)
 
 
 class Estimate:
@@ -121,7 +126,7 @@ class Estimate:
     def need(self, key: Key) -> int:
         """Bytes of a task's arguments, its result and what it is known to take in between."""
         work = self.work[key]
-        arguments = sum(self.size(d).on_card for d in self._graph[key].dependencies)
+        arguments = sum(self.size(d).kept_on_card for d in self._graph[key].dependencies)
         return arguments + max(work.sure, 0)
 
     def _collected(self, node: Task, work: Work) -> Work:
@@ -188,7 +193,10 @@ class Estimate:
         if is_fused(node):
             return self._fused(key, node, value)
         found = self._call(node, value, self.sizes.chunk(key))
-        return _as_work(found)
+        work = _as_work(found)
+        if found.view is None or not isinstance(node.args[found.view], (TaskRef, Alias)):
+            return work
+        return replace(work, peak=found.scratch + found.guess, sure=found.scratch, view=found.view)
 
     def _literal(self, key: Key, literal: Any) -> Size:
         known = self.sizes.chunk(key)
@@ -249,13 +257,18 @@ class Estimate:
         if uniform in self._uniform:
             return self._uniform[uniform]
         places = {name: self.sizes.located(name, key) for name in inner}
+        if self.sizes.chunk(key) is not None:
+            places[outkey] = key
         alike = None
         known = [self.sizes.chunk(place) for place in places.values()]
         if all(known) and not any(map(is_fused, inner.values())):
             alike = (*_names((key, *inner)), *known, *given.values())
             if alike in self._alike:
                 return self._alike[alike]
-        work = _Walk(self, inner, outkey, given, places).run(self._order(inner, given))
+        walk = _Walk(self, inner, outkey, given, places)
+        work = walk.run(self._order(inner, given))
+        if walk.holder in given:
+            work = replace(work, view=3 + list(inkeys).index(walk.holder))
         if alike is not None:
             self._alike[alike] = work
             if names is not None and all(map(self.sizes.uniform, _names(places.values()))):
@@ -285,8 +298,8 @@ class _Walk:
         self._outkey = outkey
         self._places = places
         self._values: dict[Key, Size] = dict(given)
-        # the step that made the memory which a value lies in; None for arguments
-        self._maker: dict[Key, Key | None] = dict.fromkeys(given)
+        # the step that made the memory which a value lies in, or the argument that it is
+        self._maker: dict[Key, Key] = {name: name for name in given}
         self._made: dict[Key, Size] = {}
         # the most card and host memory that reading for one step takes
         self.most_ahead = (0, 0)
@@ -298,7 +311,7 @@ class _Walk:
         first = set(sources(self._inner, self._values))
         for name in steps:
             work = self._step(name)
-            card = sum(size.on_card for size in self._made.values())
+            card = sum(size.kept_on_card for size in self._made.values())
             peak = max(peak, card + work.peak)
             sure = max(sure, card + work.sure)
             host = max(host, sum(size.on_host for size in self._made.values()) + work.host)
@@ -325,18 +338,24 @@ class _Walk:
         out = self._values[self._outkey]
         return Work(out, peak, sure, host, read, uploaded, chunk, ahead, ahead_host)
 
+    @property
+    def holder(self) -> Key:
+        """The step or argument whose memory the result lies in."""
+        return self._maker[self._outkey]
+
     def _step(self, name: Key) -> Work:
         node, estimate = self._inner[name], self._estimate
         self._maker[name] = name
         if isinstance(node, Alias):
-            self._maker[name] = self._maker.get(node.target)
+            self._maker[name] = self._maker.get(node.target, node.target)
             return Work(self._values[node.target])
         if not isinstance(node, Task) or is_fused(node):
             return estimate._node(self._places[name], node, self._values.__getitem__)
         known = estimate.sizes.chunk(self._places[name])
         found = estimate._call(node, self._values.__getitem__, known)
         if found.view is not None and isinstance(node.args[found.view], (TaskRef, Alias)):
-            self._maker[name] = self._maker.get(_key_of(node.args[found.view]))
+            viewed = target(node.args[found.view])
+            self._maker[name] = self._maker.get(viewed, viewed)
             return Work(found.out, found.scratch + found.guess, found.scratch, 0, found.read)
         return _as_work(found)
 
@@ -367,7 +386,8 @@ def _as_work(found: Step) -> Work:
     return Work(out, peak, sure, host, found.read, found.uploaded)
 
 
-def _key_of(reference: Any) -> Key:
+def target(reference: Any) -> Key:
+    """Key that an argument refers to."""
     key: Key = reference.target if isinstance(reference, Alias) else reference.key
     return key
 
@@ -375,7 +395,7 @@ def _key_of(reference: Any) -> Key:
 def _plain(argument: Any, value: Callable[[Key], Size], as_size: bool = False) -> Any:
     """Argument of a call: sizes in the place of other results, literals as they are."""
     if isinstance(argument, (TaskRef, Alias)):
-        return value(_key_of(argument))
+        return value(target(argument))
     argument = _literal(argument)
     return _literal_size(argument) if as_size else argument
 
@@ -388,7 +408,7 @@ def _literal_size(literal: Any) -> Size:
     """Size of a value that stands in the graph; array-likes are read from, NumPy's are there."""
     shape, dtype = getattr(literal, "shape", None), getattr(literal, "dtype", None)
     if shape is None or dtype is None:
-        return Size(0)
+        return Size(0, source=literal if callable(literal) else None)
     held = int(literal.nbytes) if type(literal).__module__ == "numpy" else 0
     return Size(held, tuple(shape), dtype.itemsize, source=literal)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 
@@ -63,6 +64,46 @@ def test_elementwise_work_moves_nothing_and_keeps_its_result():
     assert collected.kinds == {"chunk": 16, "gather": 1}
     assert collected.bytes_between_cards == 12 * chunk
     assert collected.peak_device_bytes == 3 * 16 * chunk
+
+
+def test_a_view_counts_as_the_memory_that_it_keeps():
+    x = on_cards((64, 16, 16), (4, 16, 16))
+    row = 16 * 16 * 8
+
+    def stored(wanted):
+        return daskasc.plan(wanted, cards=1, persist=True).peaks[0].stored
+
+    # dask copies parts that are at most half as large as their chunks
+    assert stored(x[:, :8]) <= (16 * 2 + 3 * 4) * row
+    assert 16 * 4 * row <= stored(x[:, :12]) <= (16 * 4 + 3 * 4) * row
+    assert stored(x[:, :12].transpose(2, 1, 0)) == stored(x[:, :12])
+    # what was trimmed stays as long as the chunk: a row on each side
+    overlapping = x.map_overlap(np.negative, {0: 1}, boundary="none", dtype="f8", meta=x._meta)
+    assert stored(overlapping) >= (16 * 4 + 2 * 15) * row
+    assert daskasc.plan(overlapping, cards=4, persist=True).unknown == {}
+    around = x.map_overlap(np.negative, {0: 1}, boundary="periodic", dtype="f8", meta=x._meta)
+    assert daskasc.plan(around, cards=4, persist=True).unknown == {}
+    # a copy on another card takes its elements only
+    moved = daskasc.plan(overlapping, cards=4, persist=True).bytes_between_cards
+    assert moved == 6 * row
+
+
+PLANNED_ANEW = """
+import daskasc
+from tests.planner.cards import on_cards
+
+x = on_cards((64, 16, 16), (4, 16, 16))
+print(daskasc.plan(x.sum(0), (x * 2).max(0), (x - 1).min(0), cards=4).peaks)
+"""
+
+
+def test_a_plan_does_not_depend_on_the_order_of_sets():
+    def planned(seed):
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+        command = [sys.executable, "-c", PLANNED_ANEW]
+        return subprocess.check_output(command, text=True, env=environment, timeout=120)
+
+    assert len({planned(seed) for seed in range(3)}) == 1
 
 
 def test_several_collections_share_their_chunks():

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from dask.utils import ensure_dict
 
-from daskasc.planner._prefix import add_offset, block_total, gathered_prefixes, prefix
+from daskasc.planner._emit import nodes_below, numbered
+from daskasc.planner._prefix import add_offset, block_total, fold_totals, gathered_prefixes, prefix
+from daskasc.planner._rules import step
+from daskasc.planner._scans import _path
+from daskasc.planner._sizes import array_size
 from tests.planner.test_planner import annotations, gangs, planned, value
 
 NAMES = ("cumsum", "cumprod", "nancumsum", "nancumprod")
@@ -150,3 +154,45 @@ def test_prefixes():
     assert add_offset(operator.add, "b", [0], None, None) == "b"
     paths = [[0], [(0, 1)]]
     assert gathered_prefixes(operator.add, paths, [(0, 0), (1, 0)], [[1], [2]], None) == [1, 3]
+
+
+class Total:
+    """A total that counts how many of its kind there are."""
+
+    alive = most = 0
+
+    def __init__(self):
+        Total.alive += 1
+        Total.most = max(Total.most, Total.alive)
+
+    def __del__(self):
+        Total.alive -= 1
+
+
+def added(left, right):
+    return Total()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 16])
+@pytest.mark.parametrize("begun", [False, True])
+def test_memory_of_folded_totals(count, begun):
+    spans = nodes_below(0, count, 16)
+    stops = {span: index for index, span in enumerate(spans)}
+    one = array_size((1, 6), 8, card=True)
+    for index, span in enumerate(spans):
+        path = _path(0, count, span, stops)
+        totals = [Total() for _ in spans[:index]]
+        before = Total() if begun else None
+        calls = {prefix: (added, path, before), add_offset: (added, Total(), path, before)}
+        if index > 1:
+            calls[fold_totals] = (added, numbered(0, index, {(i, i + 1): i for i in range(index)}))
+        for function, arguments in calls.items():
+            there = Total.most = Total.alive
+            result = function(*arguments, *totals)
+            kept = Total.alive - there
+            sized = [one if isinstance(value, Total) else value for value in arguments]
+            inputs = [one] * (len(totals) + begun + (function is add_offset))
+            told = step(function, [*sized, *[one] * len(totals)], inputs, one)
+            assert Total.most - there - kept <= told.scratch // 48
+            assert told.scratch // 48 <= Total.most - there  # not idly large
+            del result
