@@ -54,7 +54,8 @@ def test_values_and_peak(client4, stored, name, ahead):
         np.testing.assert_array_equal(running.result(), client4.compute(lazy).result())
     expected = np.asarray(GRAPHS[name](da.from_array(values, chunks=-1)))
     np.testing.assert_allclose(running.result(), expected, rtol=2e-5, atol=1e-6)
-    assert max(report.peak_device_bytes) - before <= plan.peak_device_bytes
+    for most, left, peak in zip(report.peak_device_bytes, before, plan.peaks, strict=True):
+        assert most - left <= peak.limited(plan.stored_limit)
 
 
 class Asking:
