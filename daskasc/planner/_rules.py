@@ -27,13 +27,14 @@ _MODULES_OF_OPERATORS = ("operator", "_operator")
 _KNOWN_PACKAGES = ("dask", "daskasc", "numpy", "xarray", "_operator", "operator", "builtins", "")
 
 # dask's functions that reduce one chunk: how many arrays the partial result has, and the scratch
-# in multiples of the chunk (float64 moments work on the differences and their powers)
+# in multiples of the chunk (float64 moments work on the differences and their powers; without
+# float64 sums are formed of blocks of 16)
 _CHUNK_REDUCTIONS: dict[str, tuple[int, float]] = {
     **dict.fromkeys(("sum", "prod", "min", "max", "any", "all", "chunk_min", "chunk_max"), (1, 0)),
     **dict.fromkeys(("nansum", "nanprod", "nanmin", "nanmax"), (1, 1.25)),
     **dict.fromkeys(("_nanmin_skip", "_nanmax_skip"), (1, 1.25)),
     "mean_chunk": (2, 0.25),
-    "moment_chunk": (3, 2.25),
+    "moment_chunk": (3, 2.375),
 }
 # of the dtype of what they are taken of
 _EXTREMES = ("min", "max", "chunk_min", "chunk_max", "_nanmin_skip", "_nanmax_skip")
