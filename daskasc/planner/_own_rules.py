@@ -63,20 +63,20 @@ def _scanned(call: Call) -> Step:
         return Step(array_size(shape, largest.itemsize, largest.card))
     if call.name == "gathered_prefixes":
         _, paths, places = call.arguments[:3]
-        total = largest.on_card // max(1, len(places))
-        out = Size(len(paths) * total, None, largest.itemsize, largest.card)
+        one = largest.on_card // max(1, len(places))
+        out = Size(len(paths) * one, None, largest.itemsize, largest.card)
         values = max((_prefix_memory(path, False)[0] for path in paths), default=0)
-        return Step(out, scratch=values * total)
+        return Step(out, scratch=values * one)
     out = call.result if call.known is not None else largest
-    total = min((value.on_card for value in partials), default=0)
+    one = min((value.on_card for value in partials), default=0)
     if call.name == "fold_totals":
-        return Step(out, scratch=(_fold_totals_memory(call.arguments[1])[0] - 1) * total)
+        return Step(out, scratch=(_fold_totals_memory(call.arguments[1])[0] - 1) * one)
     before = 2 if call.name == "add_offset" else 1
     path = call.arguments[before]
     values, held = _prefix_memory(path, isinstance(call.arguments[before + 1], Size))
     if call.name == "prefix":
-        return Step(out, scratch=(values - held) * total)
-    return Step(out, scratch=max(held * total, values * total - out.on_card))
+        return Step(out, scratch=(values - held) * one)
+    return Step(out, scratch=max(held * one, values * one - out.on_card))
 
 
 def _fold_totals_memory(shape: Shape) -> tuple[int, int]:

@@ -267,7 +267,8 @@ class Projection:
         # a task that no card owns may run on any, once all its arguments are there
         homes = range(self._cards) if owner is None else (owner,)
         arguments = sum(self._bytes(dependency) for dependency in self._graph[key].dependencies)
-        size, host_size = self._held(work.out), work.out.on_host
+        out = work.out
+        size, host_size = self._allocated(out.kept_on_card, out), out.on_host
         holders = self._refers(key)
         if owner is not None and holders and all(one in self._work for one in holders):
             size = 0  # theirs, or that of the copies of them
@@ -283,9 +284,8 @@ class Projection:
             card_books[card].run(start, max(end, start + 1), scratch)
             host_books[card].run(start, max(end, start + 1), max(0, work.host - host_size))
             need[card] = max(need[card], arguments + max(work.peak, size))
-        if work.out.on_card:
-            copied = self._held(work.out, copied=True)
-            self._place_copies(key, copied, owner, card_books)
+        if out.on_card:
+            self._place_copies(key, self._allocated(out.on_card, out), owner, card_books)
 
     def _blocks(self, key: Key) -> int:
         """Blocks of memory in the scratch of a task: joined pieces, partials that wait."""
@@ -309,7 +309,8 @@ class Projection:
             card_books[card].hold(start, max(start + 1.0, self._released(card, key)), nbytes)
 
     def _place_present(self, key: Key, card_books: list[_Books]) -> None:
-        nbytes = self._held(self._size(key))
+        size = self._present[key]
+        nbytes = self._allocated(size.kept_on_card, size)
         users = [user for user in self._users.get(key, ()) if user in self._owners]
         for card in {self._owners[user] for user in users}:
             # its other holders are outside this graph
@@ -325,10 +326,9 @@ class Projection:
         size = self._size(key)
         return 0 if size is None else size.kept_on_card
 
-    def _held(self, size: Size | None, copied: bool = False) -> int:
-        """Bytes that a value or its copy keeps on a card, as the allocator counts them."""
-        nbytes = 0 if size is None else size.on_card if copied else size.kept_on_card
-        if size is None or not nbytes:
+    def _allocated(self, nbytes: int, size: Size) -> int:
+        """Bytes of a value of some size, or of what it keeps, as the allocator counts them."""
+        if not nbytes:
             return 0
         blocks = _BLOCKS if size.shape is None else 1
         return nbytes + blocks * self._padding

@@ -160,10 +160,10 @@ class Sizes:
         if key == task[0]:
             return task
         match = _STEP.fullmatch(key)
-        if match is None:  # the task of another array, fused with one that only renames its result
-            return (
-                (key, *(None for _ in self._arrays[key].chunks)) if key in self._arrays else (key,)
-            )
+        if match is None:
+            # perhaps the task of another array, fused with one that only renames its result
+            array = self._arrays.get(key)
+            return (key,) if array is None else (key, *(None for _ in array.chunks))
         own = dict(zip(self._indices.get(task[0], ()), task[1:], strict=False))
         return (match[1], *map(own.get, match[2].removeprefix("_").split("_")))
 

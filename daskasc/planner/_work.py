@@ -193,10 +193,7 @@ class Estimate:
         if is_fused(node):
             return self._fused(key, node, value)
         found = self._call(node, value, self.sizes.chunk(key))
-        work = _as_work(found)
-        if found.view is None or not isinstance(node.args[found.view], (TaskRef, Alias)):
-            return work
-        return replace(work, peak=found.scratch + found.guess, sure=found.scratch, view=found.view)
+        return _as_work(found, node)
 
     def _literal(self, key: Key, literal: Any) -> Size:
         known = self.sizes.chunk(key)
@@ -268,7 +265,8 @@ class Estimate:
         walk = _Walk(self, inner, outkey, given, places)
         work = walk.run(self._order(inner, given))
         if walk.holder in given:
-            work = replace(work, view=3 + list(inkeys).index(walk.holder))
+            number = 3 + list(inkeys).index(walk.holder)
+            work = replace(work, view=number if _refers(node.args[number]) else None)
         if alike is not None:
             self._alike[alike] = work
             if names is not None and all(map(self.sizes.uniform, _names(places.values()))):
@@ -353,11 +351,11 @@ class _Walk:
             return estimate._node(self._places[name], node, self._values.__getitem__)
         known = estimate.sizes.chunk(self._places[name])
         found = estimate._call(node, self._values.__getitem__, known)
-        if found.view is not None and isinstance(node.args[found.view], (TaskRef, Alias)):
-            viewed = target(node.args[found.view])
+        work = _as_work(found, node)
+        if work.view is not None:
+            viewed = target(node.args[work.view])
             self._maker[name] = self._maker.get(viewed, viewed)
-            return Work(found.out, found.scratch + found.guess, found.scratch, 0, found.read)
-        return _as_work(found)
+        return work
 
     def _drop(self, name: Key) -> None:
         maker = self._maker.pop(name, None)
@@ -378,12 +376,19 @@ def _one_layer(steps: Mapping[Key, GraphNode]) -> tuple[Any, ...] | None:
     return (*layer, len(chunks))
 
 
-def _as_work(found: Step) -> Work:
+def _as_work(found: Step, node: Task) -> Work:
     out = found.out
+    if found.view is not None and _refers(node.args[found.view]):
+        peak = found.scratch + found.guess
+        return Work(out, peak, found.scratch, read=found.read, view=found.view)
     peak = out.on_card + found.scratch + found.guess
     sure = found.scratch + (0 if found.doubtful else out.on_card)
     host = max(out.on_host, found.read if out.card else 0)
     return Work(out, peak, sure, host, found.read, found.uploaded)
+
+
+def _refers(argument: Any) -> bool:
+    return isinstance(argument, (TaskRef, Alias))
 
 
 def target(reference: Any) -> Key:
@@ -394,7 +399,7 @@ def target(reference: Any) -> Key:
 
 def _plain(argument: Any, value: Callable[[Key], Size], as_size: bool = False) -> Any:
     """Argument of a call: sizes in the place of other results, literals as they are."""
-    if isinstance(argument, (TaskRef, Alias)):
+    if _refers(argument):
         return value(target(argument))
     argument = _literal(argument)
     return _literal_size(argument) if as_size else argument
